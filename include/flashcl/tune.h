@@ -1,0 +1,373 @@
+// FlashCL's workbench: what a device can do, what can be tuned, timing, checking, tuning, wisdom,
+// the host reference and the cache's housekeeping. No OpenCL header is needed. Unlike flashcl.h,
+// this part may still change between minor versions.
+#ifndef FLASHCL_TUNE_H
+#define FLASHCL_TUNE_H
+
+#include "types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- Capabilities -----------------------------------------------------------------------------
+
+// Facts about a device, each with its name in the text form. Numbers first, then texts.
+// X(name, meaning)
+#define FCL_CAPS_NUMBERS(X)                                                      \
+    X(cpu, "1: a CPU device")                                                    \
+    X(gpu, "1: a GPU device")                                                    \
+    X(compute_units, "compute units")                                            \
+    X(group_size, "largest work-group, work-items")                              \
+    X(local_bytes, "local memory of a work-group that works, bytes")             \
+    X(local_dedicated, "1: local memory is on the chip, 0: it is global memory") \
+    X(global_bytes, "device memory, bytes")                                      \
+    X(allocation_bytes, "largest single buffer, bytes")                          \
+    X(float_width, "native vector width for float")                              \
+    X(timer_ns, "resolution of event stamps, nanoseconds")                       \
+    X(fp16, "1: cl_khr_fp16")                                                    \
+    X(subgroups, "1: cl_khr_subgroups or cl_intel_subgroups")                    \
+    X(images, "1: images")                                                       \
+    X(address_bits, "32 or 64")                                                  \
+    X(c_version, "OpenCL C version, 100 x major + 10 x minor")
+
+#define FCL_CAPS_TEXTS(X)        \
+    X(name, "device name")       \
+    X(vendor, "device vendor")   \
+    X(version, "device version") \
+    X(driver, "driver version")  \
+    X(platform, "platform name") \
+    X(platform_version, "platform version")
+
+#define FCL_CAPS_TEXT_SIZE 128
+
+struct fcl_caps {
+#define FCL_X(name, meaning) uint64_t name;
+    FCL_CAPS_NUMBERS(FCL_X)
+#undef FCL_X
+#define FCL_X(name, meaning) char name[FCL_CAPS_TEXT_SIZE];
+    FCL_CAPS_TEXTS(FCL_X)
+#undef FCL_X
+};
+
+// Text form: one `name value` line for each fact. Cut at `size`; returns the whole length.
+// Thread-safety: safe.
+FCL_API size_t fcl_caps_format(const struct fcl_caps *caps, char *text, size_t size);
+
+// Reads the text form; facts that are not named become 0 or "". On failure *caps is untouched and
+// `reason` names the line. Thread-safety: safe.
+FCL_API enum fcl_status fcl_caps_parse(const char *text, struct fcl_caps *caps, char *reason,
+                                       size_t size);
+
+// Takes abilities away: `mask` is `name=value` words, each lowers that number to at most the value
+// (fp16=0 local_bytes=16384 group_size=64 float_width=4). Texts cannot be masked, except that
+// cpu=0 turns a CPU device into a GPU and gpu=0 the reverse. On failure *caps is untouched.
+// Thread-safety: safe.
+FCL_API enum fcl_status fcl_caps_mask(struct fcl_caps *caps, const char *mask, char *reason,
+                                      size_t size);
+
+// ---- Configurations ---------------------------------------------------------------------------
+
+// A kernel family is a tile file kernels/tile/<name>.clh, least able first. X(NAME, text)
+#define FCL_FAMILY_LIST(X) \
+    X(GENERIC, "generic")  \
+    X(VECTOR, "vector")
+
+enum fcl_family {
+#define FCL_X(name, text) FCL_FAMILY_##name,
+    FCL_FAMILY_LIST(FCL_X)
+#undef FCL_X
+        FCL_FAMILY_COUNT
+};
+
+// "generic", "vector"; NULL for other numbers. Thread-safety: safe.
+FCL_API const char *fcl_family_text(enum fcl_family family);
+
+// Whether a family can run on a device: OK, or UNSUPPORTED with the reason. Thread-safety: safe.
+FCL_API enum fcl_status fcl_family_usable(enum fcl_family family, const struct fcl_caps *caps,
+                                          char *reason, size_t size);
+
+#define FCL_USES(family) (1u << FCL_FAMILY_##family)
+
+// Tunables. X(field, key, MACRO, families that use it, meaning). A field that the family does not
+// use is 0. The key is its letter in the text form and in labels; the macro is its name in kernels.
+#define FCL_CONFIG_FIELDS(X)                                                                     \
+    X(block_m, "m", BLOCK_M, FCL_USES(GENERIC) | FCL_USES(VECTOR), "query rows of a work-group") \
+    X(block_n, "n", BLOCK_N, FCL_USES(GENERIC) | FCL_USES(VECTOR), "keys of a block")            \
+    X(items, "w", ITEMS, FCL_USES(GENERIC), "work-items of a work-group")                        \
+    X(item_rows, "r", ITEM_ROWS, FCL_USES(GENERIC), "rows of an item's product tile")            \
+    X(d_chunk, "d", D_CHUNK, FCL_USES(GENERIC), "head dims staged at once; >= d: all, kept")     \
+    X(lanes, "l", LANES, FCL_USES(VECTOR), "rows in a vector register")                          \
+    X(micro_keys, "k", MICRO_KEYS, FCL_USES(VECTOR), "keys of a register tile of scores")        \
+    X(micro_cols, "c", MICRO_COLS, FCL_USES(VECTOR), "columns of a register tile of the output") \
+    X(dv_split, "p", DV_SPLIT, FCL_USES(GENERIC) | FCL_USES(VECTOR),                             \
+      "groups that share the output's columns; 1: one does all")                                 \
+    X(visit, "x", VISIT, FCL_USES(GENERIC) | FCL_USES(VECTOR),                                   \
+      "masking: 0 skip hidden blocks and mask edge blocks, 1 skip but mask all, 2 mask only")
+
+struct fcl_config {
+    enum fcl_family family;
+#define FCL_X(field, key, macro, families, meaning) int field;
+    FCL_CONFIG_FIELDS(FCL_X)
+#undef FCL_X
+};
+
+// Text form: family_m64n64l16k4c4p1 with the keys above; fields at 0 are left out, and p1 and x0
+// may be. Cut at `size`; returns the whole length. Thread-safety: safe.
+FCL_API size_t fcl_config_format(const struct fcl_config *config, char *text, size_t size);
+
+// Reads the text form. On failure *config is untouched and `reason` names the part that is wrong.
+// Thread-safety: safe.
+FCL_API enum fcl_status fcl_config_parse(const char *text, struct fcl_config *config, char *reason,
+                                         size_t size);
+
+// Whether the configuration can run the problem on the device, before any build: OK, or UNSUPPORTED
+// with the reason (both numbers where a limit is exceeded). Thread-safety: safe.
+FCL_API enum fcl_status fcl_config_validate(const struct fcl_config *config,
+                                            const struct fcl_problem *problem,
+                                            const struct fcl_caps *caps, char *reason, size_t size);
+
+// The configuration that is used where nothing was tuned: UNSUPPORTED where none is valid.
+// Thread-safety: safe.
+FCL_API enum fcl_status fcl_config_default(const struct fcl_problem *problem,
+                                           const struct fcl_caps *caps, struct fcl_config *config,
+                                           char *reason, size_t size);
+
+// Local memory of a work-group that the kernel will declare, bytes. Thread-safety: safe.
+FCL_API size_t fcl_config_local_bytes(const struct fcl_config *config,
+                                      const struct fcl_problem *problem);
+
+// Visits every point of the search space of all usable families, in one fixed order: `status` and
+// `reason` as of fcl_config_validate. The visit function returns 0 to go on. Returns the number of
+// valid points visited. Thread-safety: safe.
+typedef int (*fcl_config_visit)(void *user, const struct fcl_config *config, enum fcl_status status,
+                                const char *reason);
+FCL_API size_t fcl_config_space(const struct fcl_problem *problem, const struct fcl_caps *caps,
+                                fcl_config_visit visit, void *user);
+
+// ---- Timing -----------------------------------------------------------------------------------
+
+enum fcl_clock {
+    FCL_CLOCK_EVENT = 0, // OpenCL event stamps, which agreed with the wall clock
+    FCL_CLOCK_WALL       // host clock around batches, because the stamps are unusable
+};
+
+FCL_API const char *fcl_clock_text(enum fcl_clock clock); // "event", "wall". Thread-safety: safe
+
+struct fcl_timing {
+    double median_ms, min_ms;
+    double spread; // (third quartile - first quartile) / median
+    enum fcl_clock clock;
+    int samples, batch; // samples taken; launches in each
+};
+
+struct fcl_attention_args;
+
+// Times a plan with the caller's arguments on a queue of its own: warm-up, then `samples` batches
+// (0: 9), each long enough for the clock (at least 1 ms and 100 resolutions). Blocks. Errors: those
+// of fcl_attention_enqueue. Thread-safety: safe, but concurrent work on the device spoils the
+// figures.
+FCL_API enum fcl_status fcl_attention_time(const fcl_plan *plan,
+                                           const struct fcl_attention_args *args, int samples,
+                                           struct fcl_timing *timing);
+
+// ---- Reference and tolerance ------------------------------------------------------------------
+
+// A tensor [batch, head, sequence, dim] in host memory; strides in elements, all 0: contiguous
+// BHSD.
+struct fcl_host_tensor {
+    const void *data;
+    enum fcl_dtype dtype;
+    int64_t strides[4];
+};
+
+// Element conversion, round to nearest even; NaN stays NaN. Thread-safety: safe.
+FCL_API float fcl_element_load(const void *data, enum fcl_dtype dtype, int64_t index);
+FCL_API void fcl_element_store(void *data, enum fcl_dtype dtype, int64_t index, float value);
+
+// What a reference computes from: the problem with exact lengths, its inputs, the scale (0:
+// default).
+struct fcl_reference {
+    const struct fcl_problem *problem;
+    struct fcl_host_tensor q, k, v;
+    float scale;
+};
+
+// One row of attention: batch b, query head h, query i. `o` and `magnitude` hold head_dim_v
+// numbers, or are NULL; magnitude is sum of P |V|; *score_limit is max |score| over visible keys.
+struct fcl_reference_row {
+    double *o, *magnitude;
+    double lse, score_limit;
+};
+
+// Attention by definition, in double precision: all scores of the row, their maximum, exponentials,
+// one division (Vaswani et al. 2017, equation 1). Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+// Thread-safety: safe.
+FCL_API enum fcl_status fcl_reference_dense(const struct fcl_reference *reference, int64_t b,
+                                            int64_t h, int64_t i, struct fcl_reference_row *row);
+
+// The same in the precision that a kernel may use: fp32 scores and sums, P and O rounded to the
+// types of V and O. Its distance from fcl_reference_dense is the unit of the tolerance.
+// Thread-safety: safe.
+FCL_API enum fcl_status fcl_reference_model(const struct fcl_reference *reference, int64_t b,
+                                            int64_t h, int64_t i, struct fcl_reference_row *row);
+
+// The recurrence of fused attention in readable C: walks blocks of `block` keys keeping (m, l, acc)
+// a row (Milakov & Gimelshein 2018; Dao et al. 2022, algorithm 1). Contiguous fp32 arrays: q
+// [leading..., q_len, d_qk], k [leading..., k_len, d_qk], v [leading..., k_len, d_v], o as q with
+// d_v, lse [leading..., q_len] or NULL. `leading` holds `rank` dimensions, all in common (rank 0:
+// one matrix). Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. Thread-safety: safe.
+FCL_API enum fcl_status fcl_reference_blockwise(const int64_t *leading, int rank, int64_t q_len,
+                                                int64_t k_len, int d_qk, int d_v, const float *q,
+                                                const float *k, const float *v, enum fcl_mask mask,
+                                                float scale, int block, float *o, float *lse);
+
+// The outcome of comparing a result with the reference.
+struct fcl_comparison {
+    int64_t rows; // rows compared
+    double
+        ratio; // worst (error / allowed): at most 1 is right. The allowed error of a row is twice
+               // the host model's + 4 unit roundoffs of O + 8 x 2^-24 x max |score|, relative to
+               // sum P |V|; LSE: 8 x 2^-24 x (1 + max |score|). Infinite where only one is NaN
+    double error;                               // worst |o - reference|
+    double lse_error;                           // worst |lse - reference|
+    int64_t worst_b, worst_h, worst_i, worst_d; // where `ratio` was found; d is -1 for LSE
+};
+
+// Compares one result row (o: head_dim_v elements of dtype_o `stride` elements apart; NULL: only
+// lse; lse: NULL where there is none) and folds it into *comparison, which starts zeroed.
+// `unfused`: allow for scores stored in the input type. Errors: OUT_OF_MEMORY. Thread-safety: safe.
+FCL_API enum fcl_status fcl_reference_compare(const struct fcl_reference *reference, int64_t b,
+                                              int64_t h, int64_t i, const void *o, int64_t stride,
+                                              const float *lse, int unfused,
+                                              struct fcl_comparison *comparison);
+
+// What fcl_attention_check fills inputs with.
+enum fcl_fill {
+    FCL_FILL_UNBALANCED = 0, // magnitudes that grow and shrink along the keys: hides no rescale
+    FCL_FILL_PLAIN           // normal-like, unit scale
+};
+
+// Runs a plan on seeded inputs at the problem's exact lengths, outputs poisoned with NaN and
+// between guard bands, and compares at least `rows` rows (0: every row) - first and last of the
+// first, last and edge blocks, the rest at random - with the reference. Returns WRONG_RESULT when
+// the ratio exceeds 1 or a guard was touched; *comparison is then still filled. Blocks.
+// Thread-safety: safe.
+FCL_API enum fcl_status fcl_attention_check(const fcl_plan *plan, const struct fcl_problem *problem,
+                                            enum fcl_fill fill, uint64_t seed, int64_t rows,
+                                            struct fcl_comparison *comparison);
+
+// ---- Tuning -----------------------------------------------------------------------------------
+
+// One candidate's fate.
+struct fcl_trial {
+    const char *config;     // text form
+    enum fcl_status status; // OK: timed. UNSUPPORTED: pruned before the build
+    const char *reason;     // why not OK; "" otherwise
+    double ratio;           // of its verification
+    struct fcl_timing timing;
+    size_t number, total; // 1-based; total counts valid candidates
+};
+
+struct fcl_tune_options {
+    size_t struct_size;
+    enum fcl_implementation implementation;
+    double seconds;     // stop after this time; 0: no limit
+    size_t evaluations; // stop after this many candidates; 0: no limit
+    void (*progress)(void *user, const struct fcl_trial *trial); // NULL: none
+    void *user;
+    int store; // 1: write the winner into the device's wisdom
+};
+
+struct fcl_tune_result {
+    char config[96];                          // winner, text form
+    char default_config[96];                  // what would have been used without tuning
+    struct fcl_timing timing, default_timing; // measured in turn in the finals
+    size_t pruned, tried, failed;
+    int stored;    // 1: the winner beat the default beyond the spread and was stored
+    char row[512]; // the wisdom row of the winner
+};
+
+// Tries every valid configuration: prune with reasons, build, verify, one probe, then batches;
+// finals of the best interleaved with the default. Returns NO_CONFIGURATION when none passed,
+// BUDGET_REACHED when stopped early (the result is then the best so far). Blocks. Thread-safety:
+// safe.
+FCL_API enum fcl_status fcl_attention_tune(fcl_device *device, const struct fcl_problem *problem,
+                                           const struct fcl_tune_options *options,
+                                           struct fcl_tune_result *result);
+
+// ---- Wisdom -----------------------------------------------------------------------------------
+
+// Wisdom is text: a header line `flashcl-wisdom 1`, then one row a (device, driver, problem class):
+//     device TAB driver TAB class TAB config|bad KIND TAB median_ms TAB spread TAB clock TAB
+//     version
+// Thread-safety: one thread at a time for one object.
+typedef struct fcl_wisdom fcl_wisdom;
+
+struct fcl_wisdom_row {
+    const char *device, *driver, *problem_class, *config;
+    double median_ms, spread;
+    const char *clock, *version;
+};
+
+// The class of a problem: what is baked in exactly, lengths and batch x heads as powers of two,
+// such as `fused fwd d64 f32 causal bh3 q10 k10 g1`. Cut at `size`; returns the whole length.
+// Thread-safety: safe.
+FCL_API size_t fcl_problem_class(const struct fcl_problem *problem,
+                                 enum fcl_implementation implementation, char *text, size_t size);
+
+// An empty collection; NULL when memory is out.
+FCL_API fcl_wisdom *fcl_wisdom_create(void);
+FCL_API void fcl_wisdom_destroy(fcl_wisdom **wisdom);
+
+// Adds the rows of a text; a row for the same (device, driver, class) replaces the older one. A
+// malformed text adds nothing (IO_ERROR, reason names the line); a row whose config today's program
+// does not know is skipped and counted in *skipped (may be NULL).
+FCL_API enum fcl_status fcl_wisdom_import(fcl_wisdom *wisdom, const char *text, size_t *skipped,
+                                          char *reason, size_t size);
+
+// The same from a file. A missing file is IO_ERROR.
+FCL_API enum fcl_status fcl_wisdom_load(fcl_wisdom *wisdom, const char *path, size_t *skipped,
+                                        char *reason, size_t size);
+
+// Merges the rows into a file: lock, read, merge, write aside, rename. Safe against other processes
+// that do the same. Our rows win.
+FCL_API enum fcl_status fcl_wisdom_save(const fcl_wisdom *wisdom, const char *path, char *reason,
+                                        size_t size);
+
+// Adds one row; texts are copied.
+FCL_API enum fcl_status fcl_wisdom_add(fcl_wisdom *wisdom, const struct fcl_wisdom_row *row);
+
+FCL_API size_t fcl_wisdom_count(const fcl_wisdom *wisdom);
+
+// Row `index` in insertion order; texts live until the collection changes.
+FCL_API struct fcl_wisdom_row fcl_wisdom_at(const fcl_wisdom *wisdom, size_t index);
+
+// Writes one row in its text form, without a newline. Cut at `size`; returns the whole length.
+FCL_API size_t fcl_wisdom_format(const struct fcl_wisdom_row *row, char *text, size_t size);
+
+// ---- The cache folder -------------------------------------------------------------------------
+
+// One entry of a cache folder. Texts live during the visit.
+struct fcl_cache_entry {
+    const char *name;  // file name
+    const char *label; // kernel label; "" where the entry is damaged
+    const char *key;   // the whole key text; "" where the entry is damaged
+    uint64_t bytes;    // of the file
+    int64_t used;      // when it was last used, seconds since 1970
+    int damaged;       // 1: truncated, foreign or altered
+};
+
+// Visits the entries of a folder, most recently used first; a missing folder has none. The visit
+// function returns 0 to go on. Errors: IO_ERROR, OUT_OF_MEMORY. Thread-safety: safe.
+typedef int (*fcl_cache_visit)(void *user, const struct fcl_cache_entry *entry);
+FCL_API enum fcl_status fcl_cache_list(const char *folder, fcl_cache_visit visit, void *user);
+
+// Removes entries: all, or only damaged ones and left-over temporary files. *removed (may be NULL)
+// counts them. Files that are not the cache's own are left alone. Thread-safety: safe.
+FCL_API enum fcl_status fcl_cache_clear(const char *folder, int only_damaged, size_t *removed);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,54 @@
+// Fused attention, forward:  O = softmax(scale Q K') V  without a score matrix in memory.
+//
+//     program (query block, head, batch):
+//         hold BLOCK_M rows of Q; m = -inf; l = 0; O = 0
+//         for each block of BLOCK_N keys that any of the rows sees:
+//             S = Q K'                        scores live and die on the chip
+//             m, P, l, O = online softmax     lib/steps.clh
+//             O += P V
+//         write O / l, and LSE = m + log l
+//
+// FlashAttention-2 (Dao 2023), algorithm 1, with the key blocks from the last to the first: blocks that need a
+// mask come first. No barrier, no vendor and no data layout appear in this file: they are the tile's.
+#include "lib/config.clh"
+#include "lib/types.clh"
+#include "lib/mask.clh"
+#include "lib/schedule.clh"
+#include "lib/score.clh"
+#include "tile/tile.clh"
+#include "lib/steps.clh"
+
+kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k, global const void *v,
+                                      global void *o, global float *lse, const fcl_args args)
+{
+    const fcl_args *a = &args;
+    const fcl_work w = work_at(a, get_group_id(0), FCL_DV_SPLIT);
+    FCL_TILE_STORAGE(storage);
+    fcl_tile t;
+    fcl_left left;
+    fcl_scores s;
+    fcl_out out;
+    fcl_softmax x;
+
+    tile_open(&t, storage);
+    tile_left_load(&t, &left, view_q(a, &w, q), FCL_DTYPE_Q, FCL_HEAD_QK, w.row, a->q_len, a->unit);
+    tile_out_clear(&out);
+    softmax_start(&x);
+    for (int j = w.last; j-- > w.first;) {
+        const fcl_block b = block_at(a, &w, j);
+        const fcl_rows top =
+            tile_scores(&t, &s, &left, view_k(a, &w, k), FCL_DTYPE_K, FCL_HEAD_QK, a, &w, b);
+        fcl_rows origin;
+        const fcl_rows shrink = softmax_move(&x, top, &origin);
+        if (!FCL_STATISTICS)
+            tile_out_rescale(&t, &out, shrink);
+        softmax_add(&x, tile_probabilities(&t, &s, b, origin));
+        if (!FCL_STATISTICS)
+            tile_accumulate(&t, &out, &s, view_v(a, &w, v), FCL_DTYPE_V, b);
+    }
+    const fcl_rows total = tile_total(&t, x.l);
+    if (!FCL_STATISTICS)
+        tile_out_store(&t, &out, view_o(a, &w, o), FCL_DTYPE_O, w.row, a->q_len, softmax_inverse(total));
+    if (FCL_LSE && w.column == 0)
+        tile_rows_store(&t, softmax_lse(&x, total), lse, lse_index(a, &w), w.row, a->q_len);
+}

@@ -1,0 +1,97 @@
+// The baseline that fusion is measured against: three kernels with the score matrix in memory, in the input's
+// type, [batch, head][key][row], rows padded to BLOCK_M. Same tiles, same masks, same schedule as forward.cl;
+// wholly hidden blocks are never written and never read.
+#include "lib/config.clh"
+#include "lib/types.clh"
+#include "lib/mask.clh"
+#include "lib/schedule.clh"
+#include "lib/score.clh"
+#include "tile/tile.clh"
+#include "lib/steps.clh"
+
+// The score matrix of one head, from its first key and the work's first row on.
+FCL_FN long matrix_start(const fcl_args *a, const fcl_work *w)
+{
+    return ((long)w->batch * a->heads + w->head) * a->k_len * a->score_pitch + w->row;
+}
+
+// S = scale Q K'
+kernel FCL_TILE_GROUP void FCL_PASTE(FCL_KERNEL, _scores)(global const void *q, global const void *k,
+                                                          global void *matrix, const fcl_args args)
+{
+    const fcl_args *a = &args;
+    const uint blocks = (max(a->k_len, 1) + FCL_BLOCK_N - 1) / FCL_BLOCK_N;
+    const int block = get_group_id(0) % blocks;
+    const fcl_work w = work_at(a, get_group_id(0) / blocks, 1);
+    FCL_TILE_STORAGE(storage);
+    fcl_tile t;
+    fcl_left left;
+    fcl_scores s;
+
+    if (block >= w.last)
+        return;
+    const fcl_block b = block_at(a, &w, block);
+    tile_open(&t, storage);
+    tile_left_load(&t, &left, view_q(a, &w, q), FCL_DTYPE_Q, FCL_HEAD_QK, w.row, a->q_len, a->unit);
+    tile_scores(&t, &s, &left, view_k(a, &w, k), FCL_DTYPE_K, FCL_HEAD_QK, a, &w, b);
+    tile_scores_store(&t, &s, matrix, matrix_start(a, &w), a->score_pitch, FCL_DTYPE_Q, b);
+}
+
+// P = softmax(S), in place: one walk for the maximum and the sum, one to write.
+kernel FCL_TILE_GROUP void FCL_PASTE(FCL_KERNEL, _softmax)(global void *matrix, global float *lse,
+                                                           const fcl_args args)
+{
+    const fcl_args *a = &args;
+    const fcl_work w = work_at(a, get_group_id(0), 1);
+    const long start = matrix_start(a, &w);
+    FCL_TILE_STORAGE(storage);
+    fcl_tile t;
+    fcl_scores s;
+    fcl_softmax x;
+    fcl_rows origin;
+
+    tile_open(&t, storage);
+    softmax_start(&x);
+    for (int j = w.last; j-- > w.first;) {
+        const fcl_block b = block_at(a, &w, j);
+        softmax_move(&x, tile_scores_load(&t, &s, matrix, start, a->score_pitch, FCL_DTYPE_Q, b, FCL_HIDDEN),
+                     &origin);
+        softmax_add(&x, tile_probabilities(&t, &s, b, origin));
+    }
+    const fcl_rows total = tile_total(&t, x.l);
+    softmax_divide(&origin, total);
+    for (int j = w.last; j-- > w.first;) {
+        const fcl_block b = block_at(a, &w, j);
+        tile_scores_load(&t, &s, matrix, start, a->score_pitch, FCL_DTYPE_Q, b, FCL_HIDDEN);
+        tile_probabilities(&t, &s, b, origin);
+        tile_scores_store(&t, &s, matrix, start, a->score_pitch, FCL_DTYPE_Q, b);
+    }
+    if (FCL_LSE)
+        tile_rows_store(&t, softmax_lse(&x, total), lse, lse_index(a, &w), w.row, a->q_len);
+}
+
+// O = P V
+kernel FCL_TILE_GROUP void FCL_PASTE(FCL_KERNEL, _product)(global const void *matrix, global const void *v,
+                                                           global void *o, const fcl_args args)
+{
+    const fcl_args *a = &args;
+    const fcl_work w = work_at(a, get_group_id(0), FCL_DV_SPLIT);
+    FCL_TILE_STORAGE(storage);
+    fcl_tile t;
+    fcl_scores s;
+    fcl_out out;
+    fcl_rows one;
+
+    tile_open(&t, storage);
+    tile_out_clear(&out);
+#pragma unroll
+    for (int i = 0; i < FCL_ROWS; i++)
+        one.r[i] = 1.0f;
+    for (int j = w.last; j-- > w.first;) {
+        const fcl_block b = block_at(a, &w, j);
+        tile_scores_load(&t, &s, matrix, matrix_start(a, &w), a->score_pitch, FCL_DTYPE_Q, b, 0.0f);
+        tile_out_rescale(&t, &out, one);
+        tile_accumulate(&t, &out, &s, view_v(a, &w, v), FCL_DTYPE_V, b);
+    }
+    tile_out_store(&t, &out, view_o(a, &w, o), FCL_DTYPE_O, w.row, a->q_len, one);
+}

@@ -1,0 +1,211 @@
+// The hot path: from valid arguments to enqueued kernels. Nothing here allocates, waits or
+// compiles.
+#include "plan.h"
+
+struct kernel_argument {
+    size_t size;
+    const void *value;
+};
+
+// One kernel of a launch.
+struct stage {
+    cl_kernel kernel;
+    uint64_t groups;
+    struct kernel_argument arguments[7];
+    cl_uint count;
+};
+
+#define BUFFER(mem)            \
+    {                          \
+        sizeof(cl_mem), &(mem) \
+    }
+
+// A buffer must hold all that a launch touches.
+static enum fcl_status check_buffer(const struct fcl_plan *plan, const char *name, cl_mem buffer,
+                                    uint64_t end)
+{
+    size_t bytes = 0;
+    if (!end)
+        return FCL_OK;
+    const cl_int code = clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (code)
+        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
+                               "%s is not a buffer of the plan's context: %s", name,
+                               fcl_cl_error_text(code));
+    if (end > bytes)
+        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
+                               "%s holds %zu bytes, the launch needs %llu", name, bytes,
+                               (unsigned long long)end);
+    return FCL_OK;
+}
+
+static enum fcl_status check_buffers(const struct fcl_plan *plan,
+                                     const struct fcl_attention_args *args,
+                                     const struct fcl_launch *launch)
+{
+    const struct {
+        const char *name;
+        cl_mem buffer;
+        uint64_t end;
+    } buffers[] = {
+        {"q", args->q.buffer, launch->q_end},
+        {"k", args->k.buffer, launch->k_end},
+        {"v", args->v.buffer, launch->v_end},
+        {"o", args->o.buffer, launch->o_end},
+        {"lse", args->lse, launch->lse_end},
+        {"workspace", args->workspace,
+         plan->implementation == FCL_UNFUSED ? launch->score_bytes : 0},
+    };
+    for (size_t i = 0; i < FCL_COUNT(buffers); i++) {
+        if (buffers[i].end && !buffers[i].buffer)
+            return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
+                                   "%s is NULL, the launch needs %llu bytes", buffers[i].name,
+                                   (unsigned long long)buffers[i].end);
+        const enum fcl_status status =
+            check_buffer(plan, buffers[i].name, buffers[i].buffer, buffers[i].end);
+        if (status)
+            return status;
+    }
+    return FCL_OK;
+}
+
+// Why an OpenCL call failed, to be logged once the lock is released.
+struct failure {
+    cl_int code;
+    const char *call;
+};
+
+static struct failure enqueue_stage(const struct fcl_plan *plan, cl_command_queue queue,
+                                    const struct stage *stage, cl_uint wait_count,
+                                    const cl_event *wait, cl_event *event)
+{
+    for (cl_uint i = 0; i < stage->count; i++) {
+        const cl_int code =
+            clSetKernelArg(stage->kernel, i, stage->arguments[i].size, stage->arguments[i].value);
+        if (code)
+            return (struct failure){code, "clSetKernelArg"};
+    }
+    const size_t local = fcl_config_group_size(&plan->config);
+    const size_t global = (size_t)stage->groups * local;
+    const cl_int code = clEnqueueNDRangeKernel(queue, stage->kernel, 1, NULL, &global, &local,
+                                               wait_count, wait_count ? wait : NULL, event);
+    return (struct failure){code, "clEnqueueNDRangeKernel"};
+}
+
+// Enqueues the stages one after the other; each waits for the one before. Called with the plan's
+// lock held.
+static struct failure enqueue_stages(const struct fcl_plan *plan, cl_command_queue queue,
+                                     const struct stage *stages, int count, cl_uint wait_count,
+                                     const cl_event *wait, cl_event *first, cl_event *last)
+{
+    cl_event before = NULL;
+    struct failure failure = {0};
+    for (int i = 0; i < count && !failure.code; i++) {
+        cl_event event = NULL;
+        const int wanted = i < count - 1 || last || (first && i == 0);
+        failure = enqueue_stage(plan, queue, &stages[i], i ? 1 : wait_count, i ? &before : wait,
+                                wanted ? &event : NULL);
+        if (before)
+            clReleaseEvent(before);
+        before = event;
+        if (first && i == 0 && event && !clRetainEvent(event))
+            *first = event;
+    }
+    if (last && !failure.code)
+        *last = before;
+    else if (before)
+        clReleaseEvent(before);
+    return failure;
+}
+
+static struct failure enqueue_kernels(const struct fcl_plan *plan, cl_command_queue queue,
+                                      const struct fcl_attention_args *args,
+                                      const struct fcl_launch *launch, cl_uint wait_count,
+                                      const cl_event *wait, cl_event *first, cl_event *last)
+{
+    const struct kernel_argument bytes = {sizeof launch->args, &launch->args};
+    const cl_kernel *kernels = plan->program.kernels;
+    if (plan->implementation == FCL_FUSED) {
+        const struct stage stage = {kernels[0],
+                                    launch->groups,
+                                    {BUFFER(args->q.buffer), BUFFER(args->k.buffer),
+                                     BUFFER(args->v.buffer), BUFFER(args->o.buffer),
+                                     BUFFER(args->lse), bytes},
+                                    6};
+        return enqueue_stages(plan, queue, &stage, 1, wait_count, wait, first, last);
+    }
+    const struct stage stages[] = {
+        {kernels[0],
+         launch->score_groups,
+         {BUFFER(args->q.buffer), BUFFER(args->k.buffer), BUFFER(args->workspace), bytes},
+         4},
+        {kernels[1], launch->row_groups, {BUFFER(args->workspace), BUFFER(args->lse), bytes}, 3},
+        {kernels[2],
+         launch->groups,
+         {BUFFER(args->workspace), BUFFER(args->v.buffer), BUFFER(args->o.buffer), bytes},
+         4},
+    };
+    return enqueue_stages(plan, queue, stages, 3, wait_count, wait, first, last);
+}
+
+// A launch without work still gives events that complete after the wait list.
+static enum fcl_status enqueue_nothing(const struct fcl_plan *plan, cl_command_queue queue,
+                                       cl_uint wait_count, const cl_event *wait, cl_event *first,
+                                       cl_event *last)
+{
+    cl_event event = NULL;
+    const cl_int code =
+        clEnqueueMarkerWithWaitList(queue, wait_count, wait_count ? wait : NULL, &event);
+    if (code)
+        return fcl_cl_fail(plan->device, code, "clEnqueueMarkerWithWaitList");
+    if (first && !clRetainEvent(event))
+        *first = event;
+    if (last)
+        *last = event;
+    else
+        clReleaseEvent(event);
+    return FCL_OK;
+}
+
+enum fcl_status fcl_plan_launch(const struct fcl_plan *plan, cl_command_queue queue,
+                                const struct fcl_attention_args *args, cl_uint wait_count,
+                                const cl_event *wait, cl_event *first, cl_event *last)
+{
+    struct fcl_attention_args today;
+    struct fcl_launch launch;
+    char reason[256];
+    if (!plan || !queue || !args)
+        return plan ? fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT, "%s is NULL",
+                                      queue ? "args" : "queue")
+                    : FCL_INVALID_ARGUMENT;
+    if (!fcl_struct_read(&today, sizeof today, args))
+        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
+                               "args.struct_size is %zu, allowed are 1 to %zu", args->struct_size,
+                               sizeof today);
+    enum fcl_status status =
+        fcl_launch_prepare(&plan->problem, &plan->config, &today, &launch, reason, sizeof reason);
+    if (!status && plan->implementation == FCL_UNFUSED && launch.score_groups > UINT32_MAX)
+        status = fcl_fail(reason, sizeof reason, FCL_UNSUPPORTED,
+                          "the shape needs %llu work-groups, at most %u are possible",
+                          (unsigned long long)launch.score_groups, UINT32_MAX);
+    if (status)
+        return fcl_device_fail(plan->device, status, "%s", reason);
+    if (launch.empty)
+        return enqueue_nothing(plan, queue, wait_count, wait, first, last);
+    status = check_buffers(plan, &today, &launch);
+    if (status)
+        return status;
+    pthread_mutex_t *lock = (pthread_mutex_t *)&plan->lock; // the one part of a plan that changes
+    pthread_mutex_lock(lock);
+    const struct failure failure =
+        enqueue_kernels(plan, queue, &today, &launch, wait_count, wait, first, last);
+    pthread_mutex_unlock(lock);
+    return failure.code ? fcl_cl_fail(plan->device, failure.code, failure.call) : FCL_OK;
+}
+
+enum fcl_status fcl_attention_enqueue(const fcl_plan *plan, cl_command_queue queue,
+                                      const struct fcl_attention_args *args, cl_uint wait_count,
+                                      const cl_event *wait, cl_event *event)
+{
+    return fcl_plan_launch(plan, queue, args, wait_count, wait, NULL, event);
+}

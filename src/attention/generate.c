@@ -1,0 +1,112 @@
+// A complete kernel with its launch, for runtimes that are not ours.
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch.h"
+#include "problem.h"
+#include "space.h"
+#include "spec.h"
+
+// What a generated kernel owns besides its texts.
+struct generated_storage {
+    struct fcl_kernel_args args;
+};
+
+static enum fcl_status choose(const struct fcl_problem *problem, const struct fcl_caps *caps,
+                              const struct fcl_config *given, struct fcl_config *config,
+                              char *reason, size_t size)
+{
+    if (!given)
+        return fcl_config_default(problem, caps, config, reason, size);
+    *config = *given;
+    return fcl_config_validate(config, problem, caps, reason, size);
+}
+
+// The launch for the problem's own lengths on contiguous tensors. Placeholders stand for the
+// buffers, which the preparation only tests for NULL.
+static enum fcl_status prepare(const struct fcl_problem *problem, const struct fcl_config *config,
+                               struct fcl_launch *launch, char *reason, size_t size)
+{
+    static char placeholder;
+    cl_mem buffer = (cl_mem)(void *)&placeholder;
+    const struct fcl_attention_args args = {.struct_size = sizeof args,
+                                            .shape = {problem->batch, problem->heads_q,
+                                                      problem->heads_kv, problem->q_len,
+                                                      problem->k_len},
+                                            .q = {.buffer = buffer},
+                                            .k = {.buffer = buffer},
+                                            .v = {.buffer = buffer},
+                                            .o = {.buffer = buffer},
+                                            .lse = buffer};
+    return fcl_launch_prepare(problem, config, &args, launch, reason, size);
+}
+
+static void list_arguments(struct fcl_generated *generated)
+{
+    static const char *const names[] = {"q", "k", "v", "o", "lse"};
+    struct generated_storage *storage = generated->storage;
+    for (size_t i = 0; i < FCL_COUNT(names); i++)
+        generated->arguments[generated->argument_count++] =
+            (struct fcl_argument){names[i], FCL_ARGUMENT_BUFFER, 0, NULL};
+    generated->arguments[generated->argument_count++] =
+        (struct fcl_argument){"args", FCL_ARGUMENT_BYTES, sizeof storage->args, &storage->args};
+}
+
+static enum fcl_status fill(const struct fcl_problem *problem, const struct fcl_config *config,
+                            struct fcl_generated *generated, char *reason, size_t size)
+{
+    struct fcl_text source = {0}, label = {0};
+    struct fcl_launch launch;
+    enum fcl_status status =
+        fcl_spec_source(problem, config, FCL_FUSED, NULL, &source, reason, size);
+    fcl_spec_label(problem, config, FCL_FUSED, &label);
+    generated->source = source.data;
+    generated->label = label.data;
+    generated->flags = fcl_text_copy("-cl-std=CL1.2");
+    generated->storage = malloc(sizeof(struct generated_storage));
+    if (!status)
+        status = prepare(problem, config, &launch, reason, size);
+    if (!status && (source.failed || label.failed || !generated->flags || !generated->storage))
+        status = fcl_fail(reason, size, FCL_OUT_OF_MEMORY, "no memory for the kernel's source");
+    if (status)
+        return status;
+    ((struct generated_storage *)generated->storage)->args = launch.args;
+    generated->group_size = fcl_config_group_size(config);
+    generated->groups = (size_t)launch.groups;
+    generated->local_bytes = fcl_config_local_bytes(config, problem);
+    list_arguments(generated);
+    return FCL_OK;
+}
+
+enum fcl_status fcl_attention_generate(const struct fcl_problem *problem,
+                                       const struct fcl_caps *caps, const struct fcl_config *config,
+                                       struct fcl_generated *generated, char *reason, size_t size)
+{
+    struct fcl_problem full;
+    struct fcl_config chosen;
+    if (!problem || !caps || !generated)
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT, "%s is NULL",
+                        !problem ? "problem"
+                        : caps   ? "generated"
+                                 : "caps");
+    *generated = (struct fcl_generated){0};
+    enum fcl_status status = fcl_problem_complete(problem, &full, reason, size);
+    if (!status)
+        status = choose(&full, caps, config, &chosen, reason, size);
+    if (!status)
+        status = fill(&full, &chosen, generated, reason, size);
+    if (status)
+        fcl_generated_free(generated);
+    return status;
+}
+
+void fcl_generated_free(struct fcl_generated *generated)
+{
+    if (!generated)
+        return;
+    free(generated->source);
+    free(generated->flags);
+    free(generated->label);
+    free(generated->storage);
+    *generated = (struct fcl_generated){0};
+}

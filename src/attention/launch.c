@@ -1,0 +1,286 @@
+// Checks the arguments of a launch and works out what the kernels get.
+#include "launch.h"
+
+#include <math.h>
+
+#include "problem.h"
+
+#define LENGTH_LIMIT (INT64_C(1) << 30) // positions are ints in kernels
+#define GROUP_LIMIT UINT32_MAX          // so are numbers of work-groups, unsigned
+
+enum fcl_status fcl_shape_complete(const struct fcl_shape *given, struct fcl_shape *shape,
+                                   char *reason, size_t size)
+{
+    *shape = *given;
+    if (!shape->heads_kv)
+        shape->heads_kv = shape->heads_q;
+    const struct {
+        const char *name;
+        int64_t value, low, high;
+    } limits[] = {
+        {"batch", shape->batch, 0, INT32_MAX},       {"heads_q", shape->heads_q, 1, INT32_MAX},
+        {"heads_kv", shape->heads_kv, 1, INT32_MAX}, {"q_len", shape->q_len, 0, LENGTH_LIMIT},
+        {"k_len", shape->k_len, 0, LENGTH_LIMIT},
+    };
+    for (size_t i = 0; i < FCL_COUNT(limits); i++)
+        if (limits[i].value < limits[i].low || limits[i].value > limits[i].high)
+            return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                            "shape.%s is %lld, allowed are %lld to %lld", limits[i].name,
+                            (long long)limits[i].value, (long long)limits[i].low,
+                            (long long)limits[i].high);
+    if (shape->heads_q % shape->heads_kv)
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "shape.heads_q is %lld, which is not a multiple of heads_kv, %lld",
+                        (long long)shape->heads_q, (long long)shape->heads_kv);
+    if (shape->batch * shape->heads_q > INT32_MAX)
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "shape.batch x heads_q is %lld, allowed are up to %d",
+                        (long long)(shape->batch * shape->heads_q), INT32_MAX);
+    return FCL_OK;
+}
+
+uint64_t fcl_score_bytes(const struct fcl_problem *problem, const struct fcl_config *config,
+                         const struct fcl_shape *shape)
+{
+    const uint64_t pitch =
+        (uint64_t)fcl_div_up(shape->q_len, config->block_m) * (uint64_t)config->block_m;
+    uint64_t bytes;
+    if (__builtin_mul_overflow((uint64_t)(shape->batch * shape->heads_q), (uint64_t)shape->k_len,
+                               &bytes) ||
+        __builtin_mul_overflow(bytes, pitch, &bytes) ||
+        __builtin_mul_overflow(bytes, fcl_dtype_size(problem->dtype_q), &bytes))
+        return UINT64_MAX;
+    return bytes;
+}
+
+// ---- tensors
+
+struct operand {
+    const char *name;
+    const struct fcl_tensor *tensor;
+    enum fcl_dtype dtype;
+    int64_t extents[4]; // batch, heads, length, dim
+    int is_output;
+    int64_t *strides, *start; // where the kernel's arguments go
+    uint64_t *end;            // bytes from the buffer's start to behind the last element
+};
+
+static const char *const dimension_names[4] = {"batch", "head", "row", "column"};
+
+// One dimension's stride against the promises of the problem.
+static enum fcl_status check_stride(const struct fcl_problem *p, const struct operand *x,
+                                    int dimension, char *reason, size_t size)
+{
+    const int64_t stride = x->strides[dimension];
+    const int64_t element = (int64_t)fcl_dtype_size(x->dtype);
+    if (stride < 0 || stride > INT64_MAX / 16)
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "%s.strides[%d] (%s) is %lld, allowed are 0 to %lld", x->name, dimension,
+                        dimension_names[dimension], (long long)stride, (long long)INT64_MAX / 16);
+    if (x->extents[dimension] <= 1)
+        return FCL_OK;
+    if (dimension == 3) {
+        if (stride != 1 && !p->strided)
+            return fcl_fail(
+                reason, size, FCL_UNSUPPORTED,
+                "%s.strides[3] (column) is %lld: strides other than 1 need a plan for a "
+                "problem that says strided",
+                x->name, (long long)stride);
+    } else if (stride * element % p->alignment) {
+        return fcl_fail(
+            reason, size, FCL_INVALID_ARGUMENT,
+            "%s.strides[%d] (%s) is %lld elements of %lld bytes, which breaks the promised "
+            "alignment of %d bytes; use a problem with align=%lld",
+            x->name, dimension, dimension_names[dimension], (long long)stride, (long long)element,
+            p->alignment, (long long)element);
+    }
+    return FCL_OK;
+}
+
+// Whether two elements of an output share a place: each stride, from the smallest up, must step
+// over all that the smaller ones reach.
+static int overlaps(const struct operand *x)
+{
+    int order[4], count = 0;
+    for (int i = 0; i < 4; i++) {
+        if (x->extents[i] <= 1)
+            continue;
+        int at = count++;
+        for (; at > 0 && x->strides[order[at - 1]] > x->strides[i]; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    int64_t reach = 0;
+    for (int i = 0; i < count; i++) {
+        if (x->strides[order[i]] <= reach)
+            return 1;
+        reach += (x->extents[order[i]] - 1) * x->strides[order[i]];
+    }
+    return 0;
+}
+
+static enum fcl_status find_end(struct operand *x, char *reason, size_t size)
+{
+    const uint64_t element = fcl_dtype_size(x->dtype);
+    uint64_t last = 0, step;
+    int bad = 0;
+    for (int i = 0; i < 4; i++)
+        bad |=
+            __builtin_mul_overflow((uint64_t)(x->extents[i] - 1), (uint64_t)x->strides[i], &step) ||
+            __builtin_add_overflow(last, step, &last);
+    bad |= last > (uint64_t)INT64_MAX / 16;
+    if (bad)
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "%s reaches beyond 2^59 elements by its strides", x->name);
+    *x->end = x->tensor->offset + (last + 1) * element;
+    return FCL_OK;
+}
+
+static enum fcl_status prepare_operand(const struct fcl_problem *p, struct operand *x, char *reason,
+                                       size_t size)
+{
+    for (int i = 0; i < 4; i++)
+        if (x->extents[i] == 0)
+            return FCL_OK; // no element is ever touched
+    const size_t element = fcl_dtype_size(x->dtype);
+    const size_t unit = (size_t)p->alignment > element ? (size_t)p->alignment : element;
+    if (!x->tensor->buffer)
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT, "%s.buffer is NULL", x->name);
+    if (x->tensor->offset % unit)
+        return fcl_fail(
+            reason, size, FCL_INVALID_ARGUMENT,
+            "%s.offset is %zu bytes, which is not a multiple of the promised alignment, %zu; "
+            "use a problem with align=%zu",
+            x->name, x->tensor->offset, unit, element);
+    *x->start = (int64_t)(x->tensor->offset / element);
+    int given = 0;
+    for (int i = 0; i < 4; i++) {
+        x->strides[i] = x->tensor->strides[i];
+        given |= x->strides[i] != 0;
+    }
+    if (!given)
+        fcl_layout_strides(p->layout, x->extents[1], x->extents[2], x->extents[3], x->strides);
+    for (int i = 0; given && i < 4; i++) {
+        const enum fcl_status status = check_stride(p, x, i, reason, size);
+        if (status)
+            return status;
+    }
+    const enum fcl_status status = find_end(x, reason, size);
+    if (status)
+        return status;
+    if (x->is_output && overlaps(x))
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "%s has elements that overlap: strides %lld %lld %lld %lld", x->name,
+                        (long long)x->strides[0], (long long)x->strides[1],
+                        (long long)x->strides[2], (long long)x->strides[3]);
+    return FCL_OK;
+}
+
+static enum fcl_status prepare_lse(const struct fcl_attention_args *args, const struct fcl_shape *s,
+                                   struct fcl_launch *launch, char *reason, size_t size)
+{
+    if (!args->lse)
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "lse is NULL, but the plan's problem writes it");
+    if (args->lse_offset % sizeof(float))
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "lse_offset is %zu bytes, allowed are multiples of 4", args->lse_offset);
+    launch->args.lse_start = (int64_t)(args->lse_offset / sizeof(float));
+    launch->lse_end =
+        args->lse_offset + (uint64_t)(s->batch * s->heads_q) * (uint64_t)s->q_len * sizeof(float);
+    return FCL_OK;
+}
+
+// ---- the grid
+
+static enum fcl_status prepare_grid(const struct fcl_problem *p, const struct fcl_config *c,
+                                    const struct fcl_shape *s, struct fcl_launch *launch,
+                                    char *reason, size_t size)
+{
+    const uint64_t blocks = (uint64_t)fcl_div_up(s->q_len, c->block_m);
+    const uint64_t rows = blocks * (uint64_t)(s->batch * s->heads_q);
+    const uint64_t keys = (uint64_t)fcl_div_up(fcl_max(s->k_len, 1), c->block_n);
+    launch->row_groups = rows;
+    launch->groups = rows * (uint64_t)c->dv_split;
+    launch->score_groups = rows * keys;
+    launch->score_bytes = fcl_score_bytes(p, c, s);
+    launch->args.score_pitch = (int64_t)blocks * c->block_m;
+    if (rows > GROUP_LIMIT || launch->groups > GROUP_LIMIT)
+        return fcl_fail(reason, size, FCL_UNSUPPORTED,
+                        "the shape needs %llu work-groups, at most %llu are possible",
+                        (unsigned long long)launch->groups, (unsigned long long)GROUP_LIMIT);
+    return FCL_OK;
+}
+
+enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
+                                   const struct fcl_config *config,
+                                   const struct fcl_attention_args *args, struct fcl_launch *launch,
+                                   char *reason, size_t size)
+{
+    struct fcl_shape s;
+    *launch = (struct fcl_launch){0};
+    enum fcl_status status = fcl_shape_complete(&args->shape, &s, reason, size);
+    if (status)
+        return status;
+    if (!isfinite(args->scale))
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "scale is %g, allowed are finite numbers", (double)args->scale);
+    const int forward = problem->pass == FCL_PASS_FORWARD;
+    const int dqk = problem->head_dim_qk, dv = problem->head_dim_v;
+    struct fcl_kernel_args *a = &launch->args;
+    struct operand operands[] = {
+        {"q",
+         &args->q,
+         problem->dtype_q,
+         {s.batch, s.heads_q, s.q_len, dqk},
+         0,
+         a->q_strides,
+         &a->q_start,
+         &launch->q_end},
+        {"k",
+         &args->k,
+         problem->dtype_k,
+         {s.batch, s.heads_kv, s.k_len, dqk},
+         0,
+         a->k_strides,
+         &a->k_start,
+         &launch->k_end},
+        {"v",
+         &args->v,
+         problem->dtype_v,
+         {s.batch, s.heads_kv, s.k_len, dv},
+         0,
+         a->v_strides,
+         &a->v_start,
+         &launch->v_end},
+        {"o",
+         &args->o,
+         problem->dtype_o,
+         {s.batch, s.heads_q, s.q_len, dv},
+         1,
+         a->o_strides,
+         &a->o_start,
+         &launch->o_end},
+    };
+    launch->empty = s.batch == 0 || s.q_len == 0;
+    if (launch->empty)
+        return FCL_OK;
+    for (size_t i = 0; i < (forward ? 4u : 2u); i++) {
+        status = prepare_operand(problem, &operands[i], reason, size);
+        if (status)
+            return status;
+    }
+    if (problem->lse || !forward) {
+        status = prepare_lse(args, &s, launch, reason, size);
+        if (status)
+            return status;
+    }
+    a->q_len = (int32_t)s.q_len;
+    a->k_len = (int32_t)s.k_len;
+    a->heads = (int32_t)s.heads_q;
+    a->group = (int32_t)(s.heads_q / s.heads_kv);
+    a->shift = problem->mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT ? a->k_len - a->q_len : 0;
+    const float scale = args->scale != 0.0f ? args->scale : 1.0f / sqrtf((float)dqk);
+    a->unit = scale * 1.44269504f;
+    return prepare_grid(problem, config, &s, launch, reason, size);
+}

@@ -1,0 +1,45 @@
+// From the arguments of a call to the arguments of a kernel.
+#ifndef FCL_ATTENTION_LAUNCH_H
+#define FCL_ATTENTION_LAUNCH_H
+
+#include <flashcl/flashcl.h>
+#include <flashcl/tune.h>
+
+#include "core/common.h"
+
+// fcl_args of kernels/lib/types.clh, field by field.
+struct fcl_kernel_args {
+    int64_t q_strides[4], k_strides[4], v_strides[4], o_strides[4];
+    int64_t q_start, k_start, v_start, o_start, lse_start;
+    int64_t score_pitch;
+    int32_t q_len, k_len, heads, group, shift;
+    float unit;
+};
+
+// What a launch comes to, once its arguments were found to be valid.
+struct fcl_launch {
+    struct fcl_kernel_args args;
+    int empty;             // 1: nothing to do
+    uint64_t groups;       // work-groups of the fused kernel and of the unfused product
+    uint64_t row_groups;   // of the unfused softmax
+    uint64_t score_groups; // of the unfused scores
+    uint64_t score_bytes;  // of the score matrix
+    uint64_t q_end, k_end, v_end, o_end, lse_end; // bytes that each buffer must have
+};
+
+// Checks a launch of a completed problem and works it out. On failure `reason` names the argument,
+// its value and what is allowed. No OpenCL call.
+enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
+                                   const struct fcl_config *config,
+                                   const struct fcl_attention_args *args, struct fcl_launch *launch,
+                                   char *reason, size_t size);
+
+// Checks a shape and fills in heads_kv.
+enum fcl_status fcl_shape_complete(const struct fcl_shape *given, struct fcl_shape *shape,
+                                   char *reason, size_t size);
+
+// Bytes of the score matrix of a shape; UINT64_MAX when that overflows.
+uint64_t fcl_score_bytes(const struct fcl_problem *problem, const struct fcl_config *config,
+                         const struct fcl_shape *shape);
+
+#endif

@@ -1,0 +1,26 @@
+// Problems with their defaults filled in, as every other module sees them.
+#ifndef FCL_ATTENTION_PROBLEM_H
+#define FCL_ATTENTION_PROBLEM_H
+
+#include <flashcl/types.h>
+
+#include "core/common.h"
+
+// Reads a caller's struct (any struct_size up to today's), fills in the defaults (heads_kv,
+// head_dim_v, alignment) and validates. A statistics problem has no V and no O: its head_dim_v and
+// types become those of K and Q, lse 1, guard_v 0. On failure *full is not to be used and `reason`
+// says why.
+enum fcl_status fcl_problem_complete(const struct fcl_problem *problem, struct fcl_problem *full,
+                                     char *reason, size_t size);
+
+// Strides in elements of a contiguous [batch, heads, length, dim] tensor in the problem's layout.
+void fcl_layout_strides(enum fcl_layout layout, int64_t heads, int64_t length, int64_t dim,
+                        int64_t strides[4]);
+
+// Whether two completed problems differ at most in batch, heads and lengths: one plan serves both.
+int fcl_problem_same_kernel(const struct fcl_problem *a, const struct fcl_problem *b);
+
+// "f32", "f16", "bf16".
+const char *fcl_dtype_text(enum fcl_dtype dtype);
+
+#endif

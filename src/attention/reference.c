@@ -1,0 +1,242 @@
+// Attention on the host, one row at a time and by definition: in double precision (the truth) and
+// in the precision that a kernel may use (the unit of the tolerance).
+#include "reference.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "element.h"
+#include "problem.h"
+
+// One row's view of its inputs. Hidden keys are outside of it: `visible` counts from key 0.
+struct inputs {
+    struct fcl_problem problem;
+    float scale;
+    int64_t visible;
+    int64_t k_first, v_first; // element where the key head's first row begins
+    int64_t k_strides[4], v_strides[4];
+    const struct fcl_reference *reference;
+    float *q, *line, *sums; // the query; one row of K or V; head_dim_v sums
+    double *scores;         // `visible` of them; later their exponentials
+};
+
+int64_t fcl_reference_visible(enum fcl_mask mask, int64_t i, int64_t q_len, int64_t k_len)
+{
+    if (mask == FCL_MASK_NONE)
+        return k_len;
+    const int64_t place = mask == FCL_MASK_CAUSAL_TOP_LEFT ? i : i + k_len - q_len;
+    return fcl_min(fcl_max(place + 1, 0), k_len);
+}
+
+float fcl_reference_scale(float scale, int head_dim_qk)
+{
+    return scale != 0 ? scale : (float)(1 / sqrt((double)head_dim_qk));
+}
+
+// The tensor's strides, and the first element of the matrix of one batch and head.
+static int64_t open_tensor(const struct fcl_host_tensor *tensor, int64_t heads, int64_t length,
+                           int dim, int64_t b, int64_t h, int64_t strides[4])
+{
+    const int64_t *given = tensor->strides;
+    if (given[0] == 0 && given[1] == 0 && given[2] == 0 && given[3] == 0)
+        fcl_layout_strides(FCL_LAYOUT_BHSD, heads, length, dim, strides);
+    else
+        for (int axis = 0; axis < 4; axis++)
+            strides[axis] = given[axis];
+    return b * strides[0] + h * strides[1];
+}
+
+static int are_usable(const struct fcl_reference *reference, const struct fcl_problem *problem,
+                      int64_t visible, const struct fcl_reference_row *row)
+{
+    const int reads_v = row->o != NULL || row->magnitude != NULL;
+    if (reference->q.data == NULL || reference->q.dtype != problem->dtype_q)
+        return 0;
+    if (visible > 0 && (reference->k.data == NULL || reference->k.dtype != problem->dtype_k))
+        return 0;
+    if (reads_v && problem->pass != FCL_PASS_FORWARD)
+        return 0;
+    return !reads_v || visible == 0 ||
+           (reference->v.data != NULL && reference->v.dtype == problem->dtype_v);
+}
+
+static void close_inputs(struct inputs *in)
+{
+    free(in->q);
+    free(in->line);
+    free(in->sums);
+    free(in->scores);
+}
+
+// On OK, close_inputs is due.
+static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_t b, int64_t h,
+                                   int64_t i, const struct fcl_reference_row *row,
+                                   struct inputs *in)
+{
+    *in = (struct inputs){.reference = reference};
+    if (reference == NULL || row == NULL ||
+        fcl_problem_complete(reference->problem, &in->problem, NULL, 0) != FCL_OK)
+        return FCL_INVALID_ARGUMENT;
+    const struct fcl_problem *p = &in->problem;
+    if (b < 0 || b >= p->batch || h < 0 || h >= p->heads_q || i < 0 || i >= p->q_len)
+        return FCL_INVALID_ARGUMENT;
+    in->visible = fcl_reference_visible(p->mask, i, p->q_len, p->k_len);
+    if (!are_usable(reference, p, in->visible, row))
+        return FCL_INVALID_ARGUMENT;
+    in->scale = fcl_reference_scale(reference->scale, p->head_dim_qk);
+    const int64_t key_head = h / (p->heads_q / p->heads_kv);
+    int64_t strides[4];
+    const int64_t q_first =
+        open_tensor(&reference->q, p->heads_q, p->q_len, p->head_dim_qk, b, h, strides);
+    in->k_first = open_tensor(&reference->k, p->heads_kv, p->k_len, p->head_dim_qk, b, key_head,
+                              in->k_strides);
+    in->v_first = open_tensor(&reference->v, p->heads_kv, p->k_len, p->head_dim_v, b, key_head,
+                              in->v_strides);
+    in->q = malloc((size_t)p->head_dim_qk * sizeof *in->q);
+    in->line = malloc((size_t)fcl_max(p->head_dim_qk, p->head_dim_v) * sizeof *in->line);
+    in->sums = calloc((size_t)p->head_dim_v, sizeof *in->sums);
+    in->scores = malloc((size_t)fcl_max(in->visible, 1) * sizeof *in->scores);
+    if (in->q == NULL || in->line == NULL || in->sums == NULL || in->scores == NULL) {
+        close_inputs(in);
+        return FCL_OUT_OF_MEMORY;
+    }
+    fcl_element_load_row(reference->q.data, p->dtype_q, q_first + i * strides[2], strides[3],
+                         p->head_dim_qk, in->q);
+    return FCL_OK;
+}
+
+static void load_k(const struct inputs *in, int64_t j)
+{
+    fcl_element_load_row(in->reference->k.data, in->problem.dtype_k,
+                         in->k_first + j * in->k_strides[2], in->k_strides[3],
+                         in->problem.head_dim_qk, in->line);
+}
+
+static void load_v(const struct inputs *in, int64_t j)
+{
+    fcl_element_load_row(in->reference->v.data, in->problem.dtype_v,
+                         in->v_first + j * in->v_strides[2], in->v_strides[3],
+                         in->problem.head_dim_v, in->line);
+}
+
+static double exact_score(const struct inputs *in)
+{
+    double dot = 0;
+    for (int d = 0; d < in->problem.head_dim_qk; d++)
+        dot += (double)in->q[d] * (double)in->line[d];
+    return (double)in->scale * dot;
+}
+
+static double float_score(const struct inputs *in)
+{
+    float dot = 0;
+    for (int d = 0; d < in->problem.head_dim_qk; d++)
+        dot += in->q[d] * in->line[d];
+    return (double)(in->scale * dot);
+}
+
+// Fills in->scores and row->score_limit; returns the maximum. A NaN is in no maximum; the
+// exponentials carry it on.
+static double fill_scores(const struct inputs *in, double (*score)(const struct inputs *),
+                          struct fcl_reference_row *row)
+{
+    double largest = -INFINITY;
+    row->score_limit = 0;
+    for (int64_t j = 0; j < in->visible; j++) {
+        load_k(in, j);
+        double s = score(in);
+        if (s < FCL_SCORE_FLOOR)
+            s = FCL_SCORE_FLOOR;
+        if (s > largest)
+            largest = s;
+        if (fabs(s) > row->score_limit)
+            row->score_limit = fabs(s);
+        in->scores[j] = s;
+    }
+    return largest;
+}
+
+// A row without keys: O = 0, LSE = -infinity. Sums start from it.
+static void clear_row(const struct inputs *in, struct fcl_reference_row *row)
+{
+    for (int d = 0; d < in->problem.head_dim_v; d++) {
+        if (row->o != NULL)
+            row->o[d] = 0;
+        if (row->magnitude != NULL)
+            row->magnitude[d] = 0;
+    }
+    row->lse = -INFINITY;
+    row->score_limit = 0;
+}
+
+enum fcl_status fcl_reference_dense(const struct fcl_reference *reference, int64_t b, int64_t h,
+                                    int64_t i, struct fcl_reference_row *row)
+{
+    struct inputs in;
+    const enum fcl_status status = open_inputs(reference, b, h, i, row, &in);
+    if (status != FCL_OK)
+        return status;
+    clear_row(&in, row);
+    if (in.visible > 0) {
+        const double largest = fill_scores(&in, exact_score, row);
+        double sum = 0;
+        for (int64_t j = 0; j < in.visible; j++) {
+            in.scores[j] = exp(in.scores[j] - largest);
+            sum += in.scores[j];
+        }
+        row->lse = largest + log(sum);
+        const int dims_o = row->o != NULL ? in.problem.head_dim_v : 0;
+        const int dims_magnitude = row->magnitude != NULL ? in.problem.head_dim_v : 0;
+        for (int64_t j = 0; j < in.visible && (dims_o > 0 || dims_magnitude > 0); j++) {
+            const double p = in.scores[j] / sum;
+            load_v(&in, j);
+            for (int d = 0; d < dims_o; d++)
+                row->o[d] += p * (double)in.line[d];
+            for (int d = 0; d < dims_magnitude; d++)
+                row->magnitude[d] += p * fabs((double)in.line[d]);
+        }
+    }
+    close_inputs(&in);
+    return FCL_OK;
+}
+
+// OpenCL devices may flush fp32 subnormals to 0.
+static float flush(float value)
+{
+    return fabsf(value) < FLT_MIN ? 0.0f : value;
+}
+
+enum fcl_status fcl_reference_model(const struct fcl_reference *reference, int64_t b, int64_t h,
+                                    int64_t i, struct fcl_reference_row *row)
+{
+    struct inputs in;
+    const enum fcl_status status = open_inputs(reference, b, h, i, row, &in);
+    if (status != FCL_OK)
+        return status;
+    clear_row(&in, row);
+    if (in.visible > 0) {
+        const float largest = (float)fill_scores(&in, float_score, row);
+        float sum = 0;
+        for (int64_t j = 0; j < in.visible; j++) {
+            const float p = flush(expf((float)in.scores[j] - largest));
+            sum += p;
+            in.scores[j] = (double)fcl_element_round(in.problem.dtype_v, p);
+        }
+        row->lse = (double)(largest + logf(sum));
+        const int dims_o = row->o != NULL ? in.problem.head_dim_v : 0;
+        const int dims_magnitude = row->magnitude != NULL ? in.problem.head_dim_v : 0;
+        for (int64_t j = 0; j < in.visible && (dims_o > 0 || dims_magnitude > 0); j++) {
+            const float p = (float)in.scores[j];
+            load_v(&in, j);
+            for (int d = 0; d < dims_o; d++)
+                in.sums[d] += p * in.line[d];
+            for (int d = 0; d < dims_magnitude; d++)
+                row->magnitude[d] += (double)(p * fabsf(in.line[d]) / sum);
+        }
+        for (int d = 0; d < dims_o; d++)
+            row->o[d] = (double)fcl_element_round(in.problem.dtype_o, flush(in.sums[d] / sum));
+    }
+    close_inputs(&in);
+    return FCL_OK;
+}

@@ -1,0 +1,19 @@
+// What the host references share.
+#ifndef FCL_ATTENTION_REFERENCE_H
+#define FCL_ATTENTION_REFERENCE_H
+
+#include <flashcl/tune.h>
+
+#include "core/common.h"
+
+// Visible scores are at least this (-2^126 in base 2): a row of -infinities that are visible, not
+// hidden, is the plain softmax of equal scores.
+#define FCL_SCORE_FLOOR (-0x1p126 * 0.69314718055994530942)
+
+// How many keys, from the first on, query i sees.
+int64_t fcl_reference_visible(enum fcl_mask mask, int64_t i, int64_t q_len, int64_t k_len);
+
+// The scale, or the default where it is 0.
+float fcl_reference_scale(float scale, int head_dim_qk);
+
+#endif

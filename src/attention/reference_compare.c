@@ -1,0 +1,138 @@
+// Judges one row of a result. The error allowed is no constant: it follows what the same arithmetic
+// does on the host, so that it scales with type, length and magnitudes.
+//
+//     value    max over d of |o_d - reference_d| / magnitude_d, magnitude = sum P |V|
+//     allowed  2 x (value of the host model) + 4 u_o + 8 x 2^-24 x max |score|
+//              + 4 u_q x max(1, max |score|) for the unfused path, which stores scores and
+//              probabilities in Q's type
+//     ratio    value / allowed
+//
+// u is the unit roundoff. Half of the output type's smallest number is taken off every error first:
+// results below it round to 0. With V of unit scale and scores of moderate size, `allowed` stays
+// well below the 2e-2 (f16) and 5e-2 (bf16) that a user expects; with huge scores it grows as it
+// must, since fp32 knows them only to 2^-24.
+#include "reference.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "element.h"
+#include "problem.h"
+
+#define F32_ROUNDOFF 0x1p-24
+
+// |value - exact|: 0 for equal NaNs and infinities, infinite where only one is NaN or infinite. An
+// infinity is right where the exact value is beyond the type.
+static double error_of(enum fcl_dtype dtype, double value, double exact)
+{
+    if (value == exact || (isnan(value) && isnan(exact)))
+        return 0;
+    if (isinf(value) && isfinite(exact) && (value > 0) == (exact > 0) &&
+        fabs(exact) >= fcl_element_overflow(dtype))
+        return 0;
+    return isfinite(value) && isfinite(exact) ? fabs(value - exact) : INFINITY;
+}
+
+// Error of column d relative to its magnitude.
+static double relative_error(enum fcl_dtype dtype, double value,
+                             const struct fcl_reference_row *exact, int d)
+{
+    const double error = error_of(dtype, value, exact->o[d]) - fcl_element_half_smallest(dtype);
+    if (error <= 0)
+        return 0;
+    return exact->magnitude[d] > 0 && isfinite(error) ? error / exact->magnitude[d] : INFINITY;
+}
+
+static double ratio_of(double error, double allowed)
+{
+    return error == 0 ? 0 : isinf(error) ? INFINITY : error / allowed;
+}
+
+static void note(struct fcl_comparison *comparison, double ratio, int64_t b, int64_t h, int64_t i,
+                 int64_t d)
+{
+    if (!(ratio > comparison->ratio))
+        return;
+    comparison->ratio = ratio;
+    comparison->worst_b = b;
+    comparison->worst_h = h;
+    comparison->worst_i = i;
+    comparison->worst_d = d;
+}
+
+// What scores in the input type add to the error allowed.
+static double storage_error(const struct fcl_problem *problem, int unfused, double score_limit)
+{
+    return unfused ? 4 * fcl_element_roundoff(problem->dtype_q) * fmax(1, score_limit) : 0;
+}
+
+// The error allowed in a row, relative to the magnitude. A model that overflowed allows nothing.
+static double allowed_error(const struct fcl_problem *problem,
+                            const struct fcl_reference_row *exact,
+                            const struct fcl_reference_row *model, int unfused)
+{
+    double of_model = 0;
+    for (int d = 0; d < problem->head_dim_v; d++) {
+        const double error = relative_error(problem->dtype_o, model->o[d], exact, d);
+        if (isfinite(error) && error > of_model)
+            of_model = error;
+    }
+    return 2 * of_model + 4 * fcl_element_roundoff(problem->dtype_o) +
+           8 * F32_ROUNDOFF * exact->score_limit +
+           storage_error(problem, unfused, exact->score_limit);
+}
+
+static enum fcl_status compare_output(const struct fcl_reference *reference,
+                                      const struct fcl_problem *problem, int64_t b, int64_t h,
+                                      int64_t i, const void *o, int64_t stride, int unfused,
+                                      struct fcl_reference_row *exact,
+                                      struct fcl_comparison *comparison)
+{
+    const int dims = problem->head_dim_v;
+    double *numbers = malloc(3 * (size_t)dims * sizeof *numbers);
+    if (numbers == NULL)
+        return FCL_OUT_OF_MEMORY;
+    exact->o = numbers;
+    exact->magnitude = numbers + dims;
+    struct fcl_reference_row model = {.o = numbers + 2 * dims};
+    enum fcl_status status = fcl_reference_dense(reference, b, h, i, exact);
+    if (status == FCL_OK)
+        status = fcl_reference_model(reference, b, h, i, &model);
+    if (status == FCL_OK) {
+        const double allowed = allowed_error(problem, exact, &model, unfused);
+        for (int d = 0; d < dims; d++) {
+            const double value = (double)fcl_element_load(o, problem->dtype_o, d * stride);
+            note(comparison, ratio_of(relative_error(problem->dtype_o, value, exact, d), allowed),
+                 b, h, i, d);
+            comparison->error =
+                fmax(comparison->error, error_of(problem->dtype_o, value, exact->o[d]));
+        }
+    }
+    free(numbers);
+    return status;
+}
+
+enum fcl_status fcl_reference_compare(const struct fcl_reference *reference, int64_t b, int64_t h,
+                                      int64_t i, const void *o, int64_t stride, const float *lse,
+                                      int unfused, struct fcl_comparison *comparison)
+{
+    struct fcl_problem problem;
+    if (reference == NULL || comparison == NULL || (o == NULL && lse == NULL) ||
+        fcl_problem_complete(reference->problem, &problem, NULL, 0) != FCL_OK)
+        return FCL_INVALID_ARGUMENT;
+    struct fcl_reference_row exact = {0};
+    const enum fcl_status status = o != NULL ? compare_output(reference, &problem, b, h, i, o,
+                                                              stride, unfused, &exact, comparison)
+                                             : fcl_reference_dense(reference, b, h, i, &exact);
+    if (status != FCL_OK)
+        return status;
+    comparison->rows++;
+    if (lse == NULL)
+        return FCL_OK;
+    const double error = error_of(FCL_F32, (double)*lse, exact.lse);
+    const double allowed = 8 * F32_ROUNDOFF * (1 + exact.score_limit) +
+                           storage_error(&problem, unfused, exact.score_limit);
+    comparison->lse_error = fmax(comparison->lse_error, error);
+    note(comparison, ratio_of(error, allowed), b, h, i, -1);
+    return FCL_OK;
+}

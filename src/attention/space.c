@@ -1,0 +1,310 @@
+// The search space: values of each tunable, constraints with their reasons, defaults.
+#include "space.h"
+
+#include <string.h>
+
+#include "problem.h"
+
+// ---- sizes that the kernels derive in the same way (kernels/tile/generic.clh)
+
+static int item_columns(const struct fcl_config *c, const struct fcl_problem *p)
+{
+    const int groups = c->items / (c->block_m / c->item_rows);
+    return (int)fcl_div_up(p->head_dim_v / c->dv_split, groups);
+}
+
+struct fcl_local_layout fcl_local_layout(const struct fcl_config *config,
+                                         const struct fcl_problem *problem)
+{
+    struct fcl_local_layout layout = {0};
+    if (config->family != FCL_FAMILY_GENERIC)
+        return layout;
+    const int groups = config->items / (config->block_m / config->item_rows);
+    const int depth = (int)fcl_min(config->d_chunk, problem->head_dim_qk);
+    const int row_pad = config->block_m + 4, key_pad = config->block_n + 4;
+    const int keys = depth * key_pad;
+    const int values = problem->pass == FCL_PASS_FORWARD
+                           ? config->block_n * item_columns(config, problem) * groups
+                           : 0;
+    layout.right = depth * row_pad;
+    layout.scores = layout.right + (int)fcl_max(keys, values);
+    layout.rows = layout.scores + config->block_n * row_pad;
+    layout.parts = layout.rows + config->block_m;
+    layout.total = layout.parts + config->items; // slices x block_m
+    return layout;
+}
+
+size_t fcl_config_local_bytes(const struct fcl_config *config, const struct fcl_problem *problem)
+{
+    return (size_t)fcl_local_layout(config, problem).total * sizeof(float);
+}
+
+size_t fcl_config_group_size(const struct fcl_config *config)
+{
+    return config->family == FCL_FAMILY_VECTOR ? 1 : (size_t)config->items;
+}
+
+// ---- constraints
+
+// Returns UNSUPPORTED with a reason unless the condition holds.
+#define REQUIRE(condition, ...)                                          \
+    do {                                                                 \
+        if (!(condition))                                                \
+            return fcl_fail(reason, size, FCL_UNSUPPORTED, __VA_ARGS__); \
+    } while (0)
+
+#define GENERIC_REGISTERS 192     // floats of an item's tiles beyond which every GPU spills
+#define VECTOR_PRIVATE (1u << 20) // bytes of a work-item's arrays: far below any thread's stack
+
+static enum fcl_status validate_generic(const struct fcl_config *c, const struct fcl_problem *p,
+                                        const struct fcl_caps *caps, char *reason, size_t size)
+{
+    REQUIRE(c->item_rows >= 4 && c->item_rows % 4 == 0,
+            "item_rows %d is not a positive multiple of 4", c->item_rows);
+    REQUIRE(c->block_m >= c->item_rows && c->block_m % c->item_rows == 0,
+            "block_m %d is not a positive multiple of item_rows %d", c->block_m, c->item_rows);
+    REQUIRE(c->items >= c->block_m && c->items % c->block_m == 0,
+            "items %d is not a positive multiple of block_m %d", c->items, c->block_m);
+    const int groups = c->items / (c->block_m / c->item_rows), slices = c->items / c->block_m;
+    REQUIRE(c->block_n >= 4 && c->block_n % 4 == 0 && c->block_n % groups == 0,
+            "block_n %d is not a multiple of 4 and of the %d column groups", c->block_n, groups);
+    REQUIRE(c->block_n % slices == 0, "block_n %d is not a multiple of the %d slices of a row",
+            c->block_n, slices);
+    REQUIRE(c->d_chunk >= 1 && c->d_chunk <= p->head_dim_qk,
+            "d_chunk %d is outside of 1 to the head dim, %d", c->d_chunk, p->head_dim_qk);
+    REQUIRE((uint64_t)c->items <= caps->group_size,
+            "%d work-items in a group, the device allows %llu", c->items,
+            (unsigned long long)caps->group_size);
+    const int tiles = c->item_rows * (item_columns(c, p) + c->block_n / groups);
+    REQUIRE(tiles <= GENERIC_REGISTERS,
+            "%d floats in an item's register tiles, more than %d would spill", tiles,
+            GENERIC_REGISTERS);
+    const size_t bytes = fcl_config_local_bytes(c, p);
+    REQUIRE(bytes <= caps->local_bytes,
+            "%zu bytes of local memory needed, the device has %llu for a group", bytes,
+            (unsigned long long)caps->local_bytes);
+    return FCL_OK;
+}
+
+static enum fcl_status validate_vector(const struct fcl_config *c, const struct fcl_problem *p,
+                                       const struct fcl_caps *caps, char *reason, size_t size)
+{
+    const int lanes_limit = (int)fcl_max((int64_t)caps->float_width, 4);
+    REQUIRE(c->lanes == 4 || c->lanes == 8 || c->lanes == 16, "lanes %d is not 4, 8 or 16",
+            c->lanes);
+    REQUIRE(c->lanes <= lanes_limit, "lanes %d is above the device's vector width, %d", c->lanes,
+            lanes_limit);
+    REQUIRE(c->block_m >= c->lanes && c->block_m % c->lanes == 0,
+            "block_m %d is not a positive multiple of lanes %d", c->block_m, c->lanes);
+    REQUIRE(c->micro_keys >= 1 && c->micro_cols >= 1,
+            "micro_keys %d and micro_cols %d must be positive", c->micro_keys, c->micro_cols);
+    REQUIRE(c->block_n >= 1 && c->block_n % c->micro_keys == 0,
+            "block_n %d is not a positive multiple of micro_keys %d", c->block_n, c->micro_keys);
+    const int rows = c->block_m / c->lanes;
+    const int registers = c->lanes == 16 ? 24 : 12; // accumulators that leave room for the operands
+    REQUIRE(rows * c->micro_keys <= registers && rows * c->micro_cols <= registers,
+            "register tiles of %d x %d and %d x %d vectors, more than %d would spill", rows,
+            c->micro_keys, rows, c->micro_cols, registers);
+    const int64_t floats = (int64_t)c->block_m * (p->head_dim_qk + p->head_dim_v + c->block_n) +
+                           (int64_t)c->block_n * fcl_max(p->head_dim_qk, p->head_dim_v);
+    REQUIRE(floats * 4 <= VECTOR_PRIVATE, "%lld bytes of private arrays, more than %u",
+            (long long)floats * 4, VECTOR_PRIVATE);
+    return FCL_OK;
+}
+
+static enum fcl_status validate_common(const struct fcl_config *c, const struct fcl_problem *p,
+                                       char *reason, size_t size)
+{
+    REQUIRE(c->block_m <= 1024 && c->block_n <= 1024,
+            "block_m %d and block_n %d are limited to 1024", c->block_m, c->block_n);
+    REQUIRE(c->dv_split >= 1 && p->head_dim_v % c->dv_split == 0,
+            "dv_split %d does not divide the value head dim, %d", c->dv_split, p->head_dim_v);
+    REQUIRE(c->dv_split == 1 || p->pass == FCL_PASS_FORWARD,
+            "dv_split %d: the statistics pass has no output columns", c->dv_split);
+    REQUIRE(c->visit >= 0 && c->visit <= 2, "visit %d is not 0, 1 or 2", c->visit);
+    return FCL_OK;
+}
+
+enum fcl_status fcl_config_validate(const struct fcl_config *config,
+                                    const struct fcl_problem *problem, const struct fcl_caps *caps,
+                                    char *reason, size_t size)
+{
+    struct fcl_problem full;
+    enum fcl_status status = fcl_problem_complete(problem, &full, reason, size);
+    if (!status)
+        status = fcl_family_usable(config->family, caps, reason, size);
+    if (!status)
+        status = validate_common(config, &full, reason, size);
+    if (status)
+        return status;
+    return config->family == FCL_FAMILY_VECTOR
+               ? validate_vector(config, &full, caps, reason, size)
+               : validate_generic(config, &full, caps, reason, size);
+}
+
+// ---- enumeration
+
+#define VALUES 6 // at most, of one tunable; 0 ends a list
+
+struct tunable {
+    size_t offset; // in struct fcl_config
+    int whole;     // 1: only values below the head dim, and the head dim itself
+    int values[VALUES + 1];
+};
+
+#define TUNABLE(field, whole, ...)                 \
+    {                                              \
+        offsetof(struct fcl_config, field), whole, \
+        {                                          \
+            __VA_ARGS__                            \
+        }                                          \
+    }
+
+static const struct tunable generic_space[] = {
+    TUNABLE(block_m, 0, 8, 16, 32, 64, 128),
+    TUNABLE(block_n, 0, 16, 32, 64),
+    TUNABLE(items, 0, 8, 16, 32, 64, 128, 256),
+    TUNABLE(item_rows, 0, 4, 8),
+    TUNABLE(d_chunk, 1, 16, 32, 64),
+    TUNABLE(dv_split, 0, 1, 2, 4),
+};
+
+static const struct tunable vector_space[] = {
+    TUNABLE(lanes, 0, 4, 8, 16),           TUNABLE(block_m, 0, 4, 8, 16, 32, 64, 128),
+    TUNABLE(block_n, 0, 32, 64, 128, 256), TUNABLE(micro_keys, 0, 2, 4, 8),
+    TUNABLE(micro_cols, 0, 2, 4, 8),       TUNABLE(dv_split, 0, 1, 2),
+};
+
+static const struct {
+    const struct tunable *tunables;
+    size_t count;
+} spaces[FCL_FAMILY_COUNT] = {
+    [FCL_FAMILY_GENERIC] = {generic_space, FCL_COUNT(generic_space)},
+    [FCL_FAMILY_VECTOR] = {vector_space, FCL_COUNT(vector_space)},
+};
+
+static size_t value_count(const struct tunable *tunable, int head_dim)
+{
+    size_t count = 0;
+    while (tunable->values[count] && !(tunable->whole && tunable->values[count] >= head_dim))
+        count++;
+    return count + (size_t)tunable->whole;
+}
+
+// Point `number` of a family's space, counted with the first tunable slowest; 0 past the end.
+static int space_point(enum fcl_family family, size_t number, int head_dim,
+                       struct fcl_config *config)
+{
+    memset(config, 0, sizeof *config);
+    config->family = family;
+    for (size_t t = spaces[family].count; t-- > 0;) {
+        const struct tunable *tunable = &spaces[family].tunables[t];
+        const size_t count = value_count(tunable, head_dim), index = number % count;
+        const int is_whole = tunable->whole && index == count - 1;
+        *(int *)((char *)config + tunable->offset) = is_whole ? head_dim : tunable->values[index];
+        number /= count;
+    }
+    return number == 0;
+}
+
+size_t fcl_config_space(const struct fcl_problem *problem, const struct fcl_caps *caps,
+                        fcl_config_visit visit, void *user)
+{
+    size_t valid = 0;
+    struct fcl_config config;
+    char reason[256];
+    for (int family = 0; family < FCL_FAMILY_COUNT; family++) {
+        if (fcl_family_usable((enum fcl_family)family, caps, NULL, 0))
+            continue;
+        for (size_t i = 0; space_point((enum fcl_family)family, i, problem->head_dim_qk, &config);
+             i++) {
+            reason[0] = 0;
+            const enum fcl_status status =
+                fcl_config_validate(&config, problem, caps, reason, sizeof reason);
+            valid += status == FCL_OK;
+            if (visit(user, &config, status, reason))
+                return valid;
+        }
+    }
+    return valid;
+}
+
+// ---- defaults
+
+// The vector tile's good shapes (measured on AVX-512 and by register count elsewhere): 4 rows x 4
+// where there are 32 registers, 2 x 4 where there are 16; one vector of rows for a handful of
+// queries; narrower blocks waste less on the diagonal of short causal problems.
+static void vector_defaults(const struct fcl_problem *p, const struct fcl_caps *caps, int try,
+                            struct fcl_config *c)
+{
+    const int lanes = caps->float_width >= 16 ? 16 : caps->float_width >= 8 ? 8 : 4;
+    const int short_causal = p->mask != FCL_MASK_NONE && p->q_len <= 2048;
+    int rows = lanes == 16 && !short_causal ? 4 : 2;
+    if (try > 0 || (p->q_len > 0 && p->q_len <= lanes))
+        rows = 1;
+    const int micro = lanes == 16 ? 16 / rows : 8 / rows;
+    *c = (struct fcl_config){.family = FCL_FAMILY_VECTOR,
+                             .lanes = lanes,
+                             .block_m = lanes * rows,
+                             .block_n = 64,
+                             .micro_keys = micro > 8 ? 8 : micro,
+                             .micro_cols = micro > 8 ? 8 : micro,
+                             .dv_split = 1};
+}
+
+#define WHOLE 0 // d_chunk: all of the head dim
+
+// Generic shapes from large to small: block_m, block_n, items, item_rows, and a chunk of head dims.
+static const int generic_shapes[][5] = {
+    {64, 32, 128, 8, WHOLE}, {64, 32, 128, 8, 32}, {64, 32, 256, 8, 32}, {32, 32, 64, 4, 32},
+    {32, 32, 128, 4, 32},    {16, 16, 64, 4, 16},  {16, 16, 16, 4, 16},  {8, 16, 8, 4, 16},
+};
+
+// Candidate `try` of a family's defaults; 0 past the end.
+static int default_candidate(enum fcl_family family, const struct fcl_problem *p,
+                             const struct fcl_caps *caps, size_t try, struct fcl_config *c)
+{
+    if (family == FCL_FAMILY_VECTOR) {
+        vector_defaults(p, caps, (int)try, c);
+        return try < 2;
+    }
+    const size_t shapes = FCL_COUNT(generic_shapes);
+    if (try >= 2 * shapes)
+        return 0;
+    const int *s = generic_shapes[try % shapes];
+    *c = (struct fcl_config){.family = FCL_FAMILY_GENERIC,
+                             .block_m = s[0],
+                             .block_n = s[1],
+                             .items = s[2],
+                             .item_rows = s[3],
+                             .d_chunk = s[4] == WHOLE ? p->head_dim_qk
+                                                      : (int)fcl_min(s[4], p->head_dim_qk),
+                             .dv_split = 1};
+    if (try >= shapes && p->head_dim_v % 4 == 0)
+        c->dv_split = 4; // only where all of the output does not fit
+    return 1;
+}
+
+enum fcl_status fcl_family_default(enum fcl_family family, const struct fcl_problem *problem,
+                                   const struct fcl_caps *caps, struct fcl_config *config,
+                                   char *reason, size_t size)
+{
+    enum fcl_status status = fcl_family_usable(family, caps, reason, size);
+    for (size_t try = 0; !status && default_candidate(family, problem, caps, try, config); try++)
+        if (!fcl_config_validate(config, problem, caps, reason, size))
+            return FCL_OK;
+    return FCL_UNSUPPORTED;
+}
+
+enum fcl_status fcl_config_default(const struct fcl_problem *problem, const struct fcl_caps *caps,
+                                   struct fcl_config *config, char *reason, size_t size)
+{
+    struct fcl_problem full;
+    const enum fcl_status status = fcl_problem_complete(problem, &full, reason, size);
+    if (status)
+        return status;
+    for (int family = FCL_FAMILY_COUNT; family-- > 0;)
+        if (!fcl_family_default((enum fcl_family)family, &full, caps, config, reason, size))
+            return FCL_OK;
+    return FCL_UNSUPPORTED;
+}

@@ -1,0 +1,32 @@
+// The values that tunables may take, what makes a configuration valid, and the defaults.
+#ifndef FCL_ATTENTION_SPACE_H
+#define FCL_ATTENTION_SPACE_H
+
+#include <flashcl/tune.h>
+
+#include "core/common.h"
+
+// Where the generic tile's arrays stand in local memory, in floats; the held rows come first. Baked
+// into the kernel.
+struct fcl_local_layout {
+    int right;  // a chunk of keys (d x block_n) or the values (block_n x columns), whichever is
+                // larger
+    int scores; // block_n x block_m
+    int rows;   // one number a row
+    int parts;  // one number a row and slice
+    int total;
+};
+
+// All zero for families that use no local memory.
+struct fcl_local_layout fcl_local_layout(const struct fcl_config *config,
+                                         const struct fcl_problem *problem);
+
+// Work-items of a work-group.
+size_t fcl_config_group_size(const struct fcl_config *config);
+
+// The default of one family for a completed problem, whether or not it is the most able one.
+enum fcl_status fcl_family_default(enum fcl_family family, const struct fcl_problem *problem,
+                                   const struct fcl_caps *caps, struct fcl_config *config,
+                                   char *reason, size_t size);
+
+#endif

@@ -1,0 +1,42 @@
+// A spec is everything that is baked into a kernel: the part of a problem that is not an argument,
+// and the configuration. From it come the kernel's label, its #define prelude and its complete
+// source.
+#ifndef FCL_ATTENTION_SPEC_H
+#define FCL_ATTENTION_SPEC_H
+
+#include <flashcl/tune.h>
+
+#include "core/text.h"
+
+// X(MACRO, value), over `p` (a completed problem), `c` (a configuration), `l` (its local layout).
+// kernels/lib/config.clh says what each means.
+#define FCL_SPEC_FIELDS(X)                           \
+    X(HEAD_QK, p->head_dim_qk)                       \
+    X(HEAD_V, p->head_dim_v)                         \
+    X(DTYPE_Q, (int)p->dtype_q)                      \
+    X(DTYPE_K, (int)p->dtype_k)                      \
+    X(DTYPE_V, (int)p->dtype_v)                      \
+    X(DTYPE_O, (int)p->dtype_o)                      \
+    X(BOUND_RIGHT, p->mask != FCL_MASK_NONE)         \
+    X(STATISTICS, p->pass == FCL_PASS_STATISTICS)    \
+    X(LSE, p->lse || p->pass == FCL_PASS_STATISTICS) \
+    X(GUARD_V, p->guard_v)                           \
+    X(STRIDED, p->strided)                           \
+    X(ALIGN, p->alignment)                           \
+    X(AT_RIGHT, l->right)                            \
+    X(AT_SCORES, l->scores)                          \
+    X(AT_ROWS, l->rows)                              \
+    X(AT_PARTS, l->parts)                            \
+    X(LOCAL_FLOATS, l->total)
+
+// Appends the label, such as fwd_f16_d128_causal__vector_m64n64l16k4c4: a C identifier.
+void fcl_spec_label(const struct fcl_problem *problem, const struct fcl_config *config,
+                    enum fcl_implementation implementation, struct fcl_text *label);
+
+// Appends the complete source: the prelude, then the algorithm with its includes expanded. Errors:
+// those of fcl_source_expand.
+enum fcl_status fcl_spec_source(const struct fcl_problem *problem, const struct fcl_config *config,
+                                enum fcl_implementation implementation, const char *kernel_folder,
+                                struct fcl_text *source, char *reason, size_t size);
+
+#endif

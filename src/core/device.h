@@ -1,0 +1,47 @@
+// The device handle: the caller's context and device, what it can do, and what is remembered for
+// it.
+#ifndef FCL_CORE_DEVICE_H
+#define FCL_CORE_DEVICE_H
+
+#include <pthread.h>
+
+#include <flashcl/flashcl.h>
+#include <flashcl/tune.h>
+
+#include "cache.h"
+
+struct fcl_device {
+    cl_context context;
+    cl_device_id id;
+    struct fcl_caps caps;
+    struct fcl_log log;
+    struct fcl_cache *cache;
+    struct fcl_wisdom *wisdom; // guarded by `lock`
+    char *wisdom_file;         // NULL: none
+    char *kernel_folder;       // NULL: embedded
+    pthread_mutex_t lock;      // guards `wisdom` and `client`
+    void *client; // what a client of the toolkit keeps with the device: plans of the simple call
+    void (*client_destroy)(void *client); // set together with `client`
+};
+
+// Text of an OpenCL error code such as "CL_OUT_OF_RESOURCES (-5)". Static or thread-safe.
+const char *fcl_cl_error_text(cl_int code);
+
+// Appends that text, or the bare number of a code that has no name.
+void fcl_cl_error_add(struct fcl_text *text, cl_int code);
+
+// OK, OUT_OF_MEMORY for the three codes that mean it, else DEVICE_ERROR.
+enum fcl_status fcl_cl_status(cl_int code);
+
+// Logs "`what` failed: CL_..." and returns the matching status.
+enum fcl_status fcl_cl_fail(const struct fcl_device *device, cl_int code, const char *what);
+
+// Logs an error sentence and returns `status`.
+enum fcl_status fcl_device_fail(const struct fcl_device *device, enum fcl_status status,
+                                const char *format, ...) FCL_PRINTF(3, 4);
+
+// A queue on the device with profiling, or without where the driver refuses it. NULL and *code on
+// failure.
+cl_command_queue fcl_device_queue(const struct fcl_device *device, cl_int *code);
+
+#endif
