@@ -222,15 +222,15 @@ FCL_API enum fcl_status fcl_reference_blockwise(const int64_t *leading, int rank
                                                 const float *k, const float *v, enum fcl_mask mask,
                                                 float scale, int block, float *o, float *lse);
 
-// The outcome of comparing a result with the reference.
+// The outcome of comparing a result with the reference. The allowed error of a row is, relative to
+// sum P |V|, twice the host model's + 4 unit roundoffs of O (at least one of V) + c x 2^-24 x
+// max |score|; of an LSE, 2^-24 x (c x (1 + max |score|) + sqrt(visible keys)); c is 8, or the root
+// of head_dim_qk where that is larger.
 struct fcl_comparison {
-    int64_t rows; // rows compared
-    double
-        ratio; // worst (error / allowed): at most 1 is right. The allowed error of a row is twice
-               // the host model's + 4 unit roundoffs of O + 8 x 2^-24 x max |score|, relative to
-               // sum P |V|; LSE: 8 x 2^-24 x (1 + max |score|). Infinite where only one is NaN
-    double error;                               // worst |o - reference|
-    double lse_error;                           // worst |lse - reference|
+    int64_t rows;     // rows compared
+    double ratio;     // worst (error / allowed): at most 1 is right. Infinite where only one is NaN
+    double error;     // worst |o - reference|
+    double lse_error; // worst |lse - reference|
     int64_t worst_b, worst_h, worst_i, worst_d; // where `ratio` was found; d is -1 for LSE
 };
 
@@ -331,7 +331,8 @@ FCL_API enum fcl_status fcl_wisdom_load(fcl_wisdom *wisdom, const char *path, si
                                         char *reason, size_t size);
 
 // Merges the rows into a file: lock, read, merge, write aside, rename. Safe against other processes
-// that do the same. Our rows win.
+// that do the same. Our rows win; rows that this version does not know stay, comments do not. A
+// file that is malformed is left as it is: IO_ERROR. `path`.lock stays behind, empty.
 FCL_API enum fcl_status fcl_wisdom_save(const fcl_wisdom *wisdom, const char *path, char *reason,
                                         size_t size);
 

@@ -144,21 +144,30 @@ static enum fcl_status check_size(const struct fcl_problem *problem,
     return FCL_OK;
 }
 
-static enum fcl_status check_alignment(int64_t alignment, const struct fcl_problem_tensor *tensor,
-                                       char *reason, size_t size)
+// With mixed types the promise may be smaller than some elements, never than all of them.
+static enum fcl_status check_alignment(int64_t alignment, const struct fcl_problem_tensor *tensors,
+                                       size_t count, char *reason, size_t size)
 {
-    const int64_t element = (int64_t)fcl_dtype_size(tensor->dtype);
-    if (alignment < element)
-        return fcl_fail(
-            reason, size, FCL_INVALID_ARGUMENT,
-            "alignment is %lld; allowed are at least the %lld bytes of an element of %s",
-            (long long)alignment, (long long)element, tensor->name);
-    if (tensor->dim * element % alignment != 0)
+    if ((alignment & (alignment - 1)) != 0)
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
-                        "alignment is %lld, but rows of %s with %s %lld are %lld bytes, which it "
-                        "does not divide",
-                        (long long)alignment, tensor->name, tensor->dim_name,
-                        (long long)tensor->dim, (long long)(tensor->dim * element));
+                        "alignment is %lld; allowed are powers of two up to %d",
+                        (long long)alignment, FCL_ALIGNMENT_LIMIT);
+    int64_t smallest = INT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const struct fcl_problem_tensor *tensor = &tensors[i];
+        const int64_t element = (int64_t)fcl_dtype_size(tensor->dtype);
+        smallest = fcl_min(smallest, element);
+        if (tensor->dim * element % alignment != 0)
+            return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                            "alignment is %lld, but rows of %s with %s %lld are %lld bytes, which "
+                            "it does not divide",
+                            (long long)alignment, tensor->name, tensor->dim_name,
+                            (long long)tensor->dim, (long long)(tensor->dim * element));
+    }
+    if (alignment < smallest)
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "alignment is %lld; allowed are at least the %lld bytes of an element",
+                        (long long)alignment, (long long)smallest);
     return FCL_OK;
 }
 
@@ -167,18 +176,12 @@ static enum fcl_status check(const struct fcl_problem *problem, char *reason, si
     enum fcl_status status = check_ranges(problem, reason, size);
     if (status != FCL_OK)
         return status;
-    const int alignment = problem->alignment;
-    if ((alignment & (alignment - 1)) != 0)
-        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
-                        "alignment is %d; allowed are powers of two up to %d", alignment,
-                        FCL_ALIGNMENT_LIMIT);
     struct fcl_problem_tensor tensors[4];
     const size_t count = fcl_problem_tensors(problem, tensors);
-    for (size_t i = 0; i < count && status == FCL_OK; i++) {
+    for (size_t i = 0; i < count && status == FCL_OK; i++)
         status = check_size(problem, &tensors[i], reason, size);
-        if (status == FCL_OK)
-            status = check_alignment(alignment, &tensors[i], reason, size);
-    }
+    if (status == FCL_OK)
+        status = check_alignment(problem->alignment, tensors, count, reason, size);
     return status;
 }
 

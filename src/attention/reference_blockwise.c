@@ -44,15 +44,16 @@ static float attend_row(const struct matrix *x, const float *q, const float *k, 
             m_new = s > m_new ? s : m_new;
         }
         const float rescale = expf(m - m_new); // 0 in the first block, where m is -infinity
-        l *= rescale;
         for (int d = 0; d < x->d_v; d++)
             acc[d] *= rescale;
+        float block_sum = 0;
         for (int64_t j = first; j < end; j++) {
             const float p = expf(x->scores[j - first] - m_new);
-            l += p;
+            block_sum += p;
             for (int d = 0; d < x->d_v; d++)
                 acc[d] += p * v[j * x->d_v + d];
         }
+        l = l * rescale + block_sum;
         m = m_new;
     }
     if (visible == 0)

@@ -10,7 +10,7 @@
 static int item_columns(const struct fcl_config *c, const struct fcl_problem *p)
 {
     const int groups = c->items / (c->block_m / c->item_rows);
-    return (int)fcl_div_up(p->head_dim_v / c->dv_split, groups);
+    return (int)fcl_div_up(fcl_div_up(p->head_dim_v, c->dv_split), groups);
 }
 
 struct fcl_local_layout fcl_local_layout(const struct fcl_config *config,
@@ -117,8 +117,8 @@ static enum fcl_status validate_common(const struct fcl_config *c, const struct 
 {
     REQUIRE(c->block_m <= 1024 && c->block_n <= 1024,
             "block_m %d and block_n %d are limited to 1024", c->block_m, c->block_n);
-    REQUIRE(c->dv_split >= 1 && p->head_dim_v % c->dv_split == 0,
-            "dv_split %d does not divide the value head dim, %d", c->dv_split, p->head_dim_v);
+    REQUIRE(c->dv_split >= 1 && c->dv_split <= p->head_dim_v,
+            "dv_split %d is outside of 1 to the value head dim, %d", c->dv_split, p->head_dim_v);
     REQUIRE(c->dv_split == 1 || p->pass == FCL_PASS_FORWARD,
             "dv_split %d: the statistics pass has no output columns", c->dv_split);
     REQUIRE(c->visit >= 0 && c->visit <= 2, "visit %d is not 0, 1 or 2", c->visit);
@@ -268,8 +268,9 @@ static int default_candidate(enum fcl_family family, const struct fcl_problem *p
         vector_defaults(p, caps, (int)try, c);
         return try < 2;
     }
+    static const int splits[] = {1, 4, 16}; // more only where all of the output does not fit
     const size_t shapes = FCL_COUNT(generic_shapes);
-    if (try >= 2 * shapes)
+    if (try >= FCL_COUNT(splits) * shapes)
         return 0;
     const int *s = generic_shapes[try % shapes];
     *c = (struct fcl_config){.family = FCL_FAMILY_GENERIC,
@@ -279,9 +280,7 @@ static int default_candidate(enum fcl_family family, const struct fcl_problem *p
                              .item_rows = s[3],
                              .d_chunk = s[4] == WHOLE ? p->head_dim_qk
                                                       : (int)fcl_min(s[4], p->head_dim_qk),
-                             .dv_split = 1};
-    if (try >= shapes && p->head_dim_v % 4 == 0)
-        c->dv_split = 4; // only where all of the output does not fit
+                             .dv_split = splits[try / shapes]};
     return 1;
 }
 

@@ -53,53 +53,77 @@ char *fcl_build_log(cl_program program, cl_device_id device)
     return log;
 }
 
-// An array from malloc that a program holds for each of its devices.
-static void *device_array(cl_program program, cl_program_info what, cl_uint count, size_t item)
+// What a program holds for each of its devices, from malloc; *count is how many the driver gives.
+static void *device_array(cl_program program, cl_program_info what, size_t item, size_t *count)
 {
-    void *array = calloc(count, item);
-    if (array != NULL && clGetProgramInfo(program, what, count * item, array, NULL) != CL_SUCCESS) {
+    size_t size = 0;
+    if (clGetProgramInfo(program, what, 0, NULL, &size) != CL_SUCCESS || size < item)
+        return NULL;
+    void *array = calloc(size, 1);
+    if (array != NULL && clGetProgramInfo(program, what, size, array, NULL) != CL_SUCCESS) {
         free(array);
         return NULL;
     }
+    *count = size / item;
     return array;
 }
 
-// Fetches one of `count` binaries; drivers skip the slots whose pointer is NULL.
-static unsigned char *fetch_binary(cl_program program, cl_uint count, cl_uint slot, size_t size)
+// Which binary belongs to the device: `count` where there is none. Some drivers list only the
+// devices that were built for, and the whole device for a part of it; a single one is ours.
+static size_t find_slot(cl_program program, cl_device_id device, size_t count)
 {
-    unsigned char *binary = malloc(size);
-    unsigned char **slots = calloc(count, sizeof *slots);
-    if (binary != NULL && slots != NULL) {
-        slots[slot] = binary;
-        if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof *slots, slots, NULL) ==
-            CL_SUCCESS) {
-            free(slots);
-            return binary;
-        }
+    if (count == 1)
+        return 0;
+    size_t devices_count = 0, slot = 0;
+    cl_device_id *devices =
+        device_array(program, CL_PROGRAM_DEVICES, sizeof *devices, &devices_count);
+    while (slot < count && (slot >= devices_count || devices[slot] != device))
+        slot++;
+    free(devices);
+    return slot;
+}
+
+// Fetches all binaries, because some drivers do not skip slots that are NULL; returns a copy of
+// one.
+static unsigned char *fetch_binary(cl_program program, const size_t *sizes, size_t count,
+                                   size_t slot)
+{
+    size_t total = 1;
+    for (size_t i = 0; i < count; i++)
+        total += sizes[i];
+    unsigned char *all = malloc(total);
+    unsigned char *binary = malloc(sizes[slot]);
+    unsigned char **slots = malloc(count * sizeof *slots);
+    int good = all != NULL && binary != NULL && slots != NULL;
+    if (good) {
+        unsigned char *at = all;
+        for (size_t i = 0; i < count; at += sizes[i++])
+            slots[i] = at;
+        good = clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof *slots, slots, NULL) ==
+               CL_SUCCESS;
     }
-    free(binary);
+    if (good)
+        memcpy(binary, slots[slot], sizes[slot]);
+    free(all);
     free(slots);
+    if (good)
+        return binary;
+    free(binary);
     return NULL;
 }
 
 unsigned char *fcl_build_binary(cl_program program, cl_device_id device, size_t *size)
 {
-    cl_uint count = 0;
-    if (clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, NULL) !=
-            CL_SUCCESS ||
-        count == 0)
-        return NULL;
-    cl_device_id *devices = device_array(program, CL_PROGRAM_DEVICES, count, sizeof *devices);
-    size_t *sizes = device_array(program, CL_PROGRAM_BINARY_SIZES, count, sizeof *sizes);
+    size_t count = 0;
     unsigned char *binary = NULL;
-    for (cl_uint i = 0; devices != NULL && sizes != NULL && i < count; i++) {
-        if (devices[i] != device || sizes[i] == 0)
-            continue;
-        *size = sizes[i];
-        binary = fetch_binary(program, count, i, sizes[i]);
-        break;
+    size_t *sizes = device_array(program, CL_PROGRAM_BINARY_SIZES, sizeof *sizes, &count);
+    if (sizes == NULL)
+        return NULL;
+    const size_t slot = find_slot(program, device, count);
+    if (slot < count && sizes[slot] > 0) {
+        *size = sizes[slot];
+        binary = fetch_binary(program, sizes, count, slot);
     }
-    free(devices);
     free(sizes);
     return binary;
 }

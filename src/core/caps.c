@@ -1,7 +1,7 @@
 // What a device can do, as a value: text form, masking, and which kernel families can run on it.
-#include <string.h>
+#include "caps.h"
 
-#include <flashcl/tune.h>
+#include <string.h>
 
 #include "text.h"
 
@@ -77,13 +77,29 @@ static int read_number(struct word word, uint64_t *number)
     return word.length > 0;
 }
 
-// A text on one line, whatever a driver put into it.
-static void add_text(struct fcl_text *out, const char *name, const char *value)
+void fcl_caps_text_clean(char out[FCL_CAPS_TEXT_SIZE], const char *text)
 {
-    char line[FCL_CAPS_TEXT_SIZE] = "";
-    for (size_t i = 0; i + 1 < sizeof line && value[i] != 0; i++)
-        line[i] = (unsigned char)value[i] < ' ' ? ' ' : value[i];
-    fcl_text_add(out, "%s%s%s\n", name, *line ? " " : "", line);
+    while (*text != 0 && (unsigned char)*text <= ' ')
+        text++;
+    size_t length = 0;
+    for (; text[length] != 0 && length + 1 < FCL_CAPS_TEXT_SIZE; length++)
+        out[length] = text[length];
+    memset(out + length, 0, FCL_CAPS_TEXT_SIZE - length);
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)out[i] < ' ')
+            out[i] = ' ';
+    while (length > 0 && out[length - 1] == ' ')
+        out[--length] = 0;
+}
+
+// A text that may come from anywhere: perhaps without its final 0.
+static void add_text(struct fcl_text *out, const char *name, const char value[FCL_CAPS_TEXT_SIZE])
+{
+    char ended[FCL_CAPS_TEXT_SIZE], clean[FCL_CAPS_TEXT_SIZE];
+    memcpy(ended, value, sizeof ended);
+    ended[sizeof ended - 1] = 0;
+    fcl_caps_text_clean(clean, ended);
+    fcl_text_add(out, "%s%s%s\n", name, *clean ? " " : "", clean);
 }
 
 size_t fcl_caps_format(const struct fcl_caps *caps, char *text, size_t size)

@@ -36,8 +36,8 @@ enum fcl_status fcl_fail(char *reason, size_t size, enum fcl_status status, cons
 void fcl_log_write(const struct fcl_log *log, enum fcl_log_level level, const char *format, ...)
     FCL_PRINTF(3, 4);
 
-// Copies a versioned public struct: what the caller's older version lacks becomes 0. Returns 0 when
-// struct_size (the first field) is 0 or beyond today's.
+// Copies a versioned public struct: what the caller's older version lacks becomes 0, and
+// struct_size (the first field) today's. Returns 0 when it is less than a size_t or beyond today's.
 int fcl_struct_read(void *today, size_t today_size, const void *given);
 
 // Milliseconds of a clock that never goes back.

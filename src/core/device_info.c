@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "caps.h"
 #include "common.h"
 
 // Of cl_nv_device_attribute_query.
@@ -65,20 +66,6 @@ static int is_blank(char c)
     return (unsigned char)c <= ' ';
 }
 
-// Copies a driver's text without blanks around it and without control characters, cut at the size
-// that caps have.
-static void set_text(char out[FCL_CAPS_TEXT_SIZE], const char *text)
-{
-    while (*text != 0 && is_blank(*text))
-        text++;
-    size_t length = 0;
-    for (; text[length] != 0 && length + 1 < FCL_CAPS_TEXT_SIZE; length++)
-        out[length] = is_blank(text[length]) ? ' ' : text[length];
-    while (length > 0 && out[length - 1] == ' ')
-        length--;
-    memset(out + length, 0, FCL_CAPS_TEXT_SIZE - length);
-}
-
 // A text from malloc; NULL where the driver gives none.
 static char *read_text(cl_device_id device, cl_device_info what)
 {
@@ -101,7 +88,7 @@ static void read_platform_text(cl_platform_id platform, cl_platform_info what,
         return;
     char *text = calloc(size + 1, 1);
     if (text != NULL && clGetPlatformInfo(platform, what, size, text, NULL) == CL_SUCCESS)
-        set_text(out, text);
+        fcl_caps_text_clean(out, text);
     free(text);
 }
 
@@ -110,7 +97,7 @@ static void read_texts(cl_device_id device, struct fcl_caps *caps)
     for (size_t i = 0; i < FCL_COUNT(texts); i++) {
         char *text = read_text(device, texts[i].what);
         if (text != NULL)
-            set_text((char *)caps + texts[i].offset, text);
+            fcl_caps_text_clean((char *)caps + texts[i].offset, text);
         free(text);
     }
     cl_platform_id platform = NULL;

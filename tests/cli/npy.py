@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Makes .npy files, good and bad, and judges the results of `flashcl run` by attention in plain
+Python: the standard library only.
+
+  npy.py make FILE f4|f2|bf16 SHAPE SEED      numbers in (-1, 1); SHAPE as 2,3,4
+  npy.py spoil FILE KIND                      a file that must be refused; see KINDS
+  npy.py kinds                                the kinds, one a line
+  npy.py judge Q K V O [--lse L] [--causal tl|br] [--scale S] [--layout bshd] [--bf16]
+  npy.py header FILE                          type and shape
+"""
+import argparse
+import ast
+import math
+import random
+import struct
+import sys
+
+
+def bf16_bits(value):
+    bits = struct.unpack("<I", struct.pack("<f", value))[0]
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
+def encode(kind, values):
+    if kind == "f4":
+        return struct.pack("<%df" % len(values), *values)
+    if kind == "f2":
+        return struct.pack("<%de" % len(values), *values)
+    return struct.pack("<%dH" % len(values), *(bf16_bits(v) for v in values))
+
+
+def header(text, version=(1, 0)):
+    length_size = 2 if version[0] == 1 else 4
+    size = 8 + length_size + len(text) + 1
+    text = text.encode() + b" " * (-size % 64) + b"\n"
+    return (b"\x93NUMPY" + bytes(version) + struct.pack("<H" if length_size == 2 else "<I", len(text))
+            + text)
+
+
+def literal(descr, shape, fortran=False):
+    return "{'descr': %r, 'fortran_order': %r, 'shape': %r, }" % (descr, fortran, tuple(shape))
+
+
+def count(shape):
+    return math.prod(shape)
+
+
+def make(path, kind, shape, seed, version=(1, 0)):
+    generator = random.Random(seed)
+    values = [generator.uniform(-1, 1) for _ in range(count(shape))]
+    descr = {"f4": "<f4", "f2": "<f2", "bf16": "<u2"}[kind]
+    with open(path, "wb") as out:
+        out.write(header(literal(descr, shape), version) + encode(kind, values))
+
+
+def floats(n):
+    return struct.pack("<%df" % n, *([0.5] * n))
+
+
+# What must be refused: kind -> bytes of the file. The good form is f4 of shape 4,8.
+KINDS = {
+    "empty": b"",
+    "magic": b"\x93NUMPX" + header(literal("<f4", (4, 8)))[6:] + floats(32),
+    "version": header(literal("<f4", (4, 8)), (4, 0)) + floats(32),
+    "big-endian": header(literal(">f4", (4, 8))) + floats(32),
+    "double": header(literal("<f8", (4, 8))) + floats(64),
+    "integer": header(literal("<i4", (4, 8))) + floats(32),
+    "structure": header("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (4, 8), }")
+                 + floats(32),
+    "fortran": header(literal("<f4", (4, 8), True)) + floats(32),
+    "scalar": header(literal("<f4", ())) + floats(1),
+    "rank-1": header(literal("<f4", (32,))) + floats(32),
+    "rank-5": header(literal("<f4", (1, 1, 1, 4, 8))) + floats(32),
+    "zero-heads": header(literal("<f4", (1, 0, 4, 8))),
+    "zero-dim": header(literal("<f4", (4, 0))),
+    "large-dim": header(literal("<f4", (1, 2000))) + floats(2000),
+    "negative": header(literal("<f4", (-4, 8))) + floats(32),
+    "huge": header(literal("<f4", (1 << 62, 8))) + floats(32),
+    "overflow": header(literal("<f4", (1 << 70, 8))) + floats(32),
+    "truncated": header(literal("<f4", (4, 8))) + floats(31),
+    "oversized": header(literal("<f4", (4, 8))) + floats(33),
+    "cut-header": header(literal("<f4", (4, 8)))[:40],
+    "nonsense": header("{'descr': '<f4', 'shape': oops}") + floats(32),
+    "missing-key": header("{'descr': '<f4', 'shape': (4, 8)}") + floats(32),
+    "unknown-key": header("{'descr': '<f4', 'fortran_order': False, 'shape': (4, 8), 'x': 1}")
+                   + floats(32),
+    "no-tuple": header("{'descr': '<f4', 'fortran_order': False, 'shape': (32)}") + floats(32),
+}
+
+
+def read(path, bf16=False):
+    with open(path, "rb") as file:
+        data = file.read()
+    assert data[:6] == b"\x93NUMPY", path
+    length_size = 2 if data[6] == 1 else 4
+    length = int.from_bytes(data[8:8 + length_size], "little")
+    start = 8 + length_size + length
+    assert start % 64 == 0, "the data is not aligned to 64 bytes"
+    fields = ast.literal_eval(data[8 + length_size:start].decode())
+    n = count(fields["shape"])
+    code = {"<f4": "f", "<f2": "e", "<u2": "H"}[fields["descr"]]
+    values = struct.unpack("<%d%s" % (n, code), data[start:])
+    if code == "H":
+        assert bf16, "u2 without --bf16"
+        values = struct.unpack("<%df" % n, b"".join(struct.pack("<I", v << 16) for v in values))
+    return fields["descr"], fields["shape"], values
+
+
+def view(shape, values, layout):
+    """B, H, N, D and a function (b, h, n) -> row."""
+    if len(shape) == 2:
+        b, h, (n, d) = 1, 1, shape
+    elif len(shape) == 3:
+        b, n, d = shape
+        h = 1
+    elif layout == "bshd":
+        b, n, h, d = shape
+        return (b, h, n, d), lambda i, j, k: values[((i * n + k) * h + j) * d:][:d]
+    else:
+        b, h, n, d = shape
+    return (b, h, n, d), lambda i, j, k: values[((i * h + j) * n + k) * d:][:d]
+
+
+def attention_row(q, keys, values, scale, width):
+    """One row by definition; no keys give zeros and -inf."""
+    scores = [scale * math.fsum(x * y for x, y in zip(q, k)) for k in keys]
+    if not scores:
+        return [0.0] * width, -math.inf
+    top = max(scores)
+    weights = [math.exp(s - top) for s in scores]
+    total = math.fsum(weights)
+    row = [math.fsum(w * v[c] for w, v in zip(weights, values)) / total for c in range(width)]
+    return row, top + math.log(total)
+
+
+def visible(causal, i, n, m):
+    if causal is None:
+        return m
+    return max(0, min(m, i + 1 + (m - n if causal == "br" else 0)))
+
+
+def judge(args):
+    types, shapes, arrays = zip(*(read(p, args.bf16) for p in (args.q, args.k, args.v, args.o)))
+    tolerance = {"<f4": 2e-6, "<f2": 2e-3, "<u2": 1.6e-2}[types[0]]
+    (b, h, n, d), q = view(shapes[0], arrays[0], args.layout)
+    (_, kv, m, _), k = view(shapes[1], arrays[1], args.layout)
+    (_, _, _, dv), v = view(shapes[2], arrays[2], args.layout)
+    _, o = view(shapes[3], arrays[3], args.layout)
+    assert types[3] == types[0], "the result has another type than q"
+    assert tuple(shapes[3]) == tuple(shapes[0][:-1]) + (dv,), "the result has the wrong shape"
+    lse = None
+    if args.lse:
+        descr, shape, lse = read(args.lse)
+        expected = ((n,), (b, n), (b, h, n))[len(shapes[0]) - 2]
+        assert descr == "<f4" and tuple(shape) == expected, "lse has the wrong type or shape"
+    worst = 0.0
+    scale = args.scale if args.scale is not None else 1 / math.sqrt(d)
+    for i, j, r in ((i, j, r) for i in range(b) for j in range(h) for r in range(n)):
+        seen = visible(args.causal, r, n, m)
+        head = j // (h // kv)
+        row, total = attention_row(q(i, j, r), [k(i, head, x) for x in range(seen)],
+                                   [v(i, head, x) for x in range(seen)], scale, dv)
+        worst = max([worst] + [abs(x - y) for x, y in zip(row, o(i, j, r))])
+        assert not any(math.isnan(x) for x in o(i, j, r)), "NaN in the result"
+        if lse is not None:
+            got = lse[(i * h + j) * n + r]
+            worst = max(worst, 0.0 if got == total else abs(got - total) if seen else math.inf)
+    print("worst %g, allowed %g" % (worst, tolerance))
+    return 0 if worst <= tolerance else 1
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    one = verbs.add_parser("make")
+    one.add_argument("path")
+    one.add_argument("kind", choices=["f4", "f2", "bf16"])
+    one.add_argument("shape")
+    one.add_argument("seed", type=int)
+    one.add_argument("--version", type=int, default=1)
+    one = verbs.add_parser("spoil")
+    one.add_argument("path")
+    one.add_argument("kind", choices=list(KINDS))
+    verbs.add_parser("kinds")
+    one = verbs.add_parser("judge")
+    for name in "qkvo":
+        one.add_argument(name)
+    one.add_argument("--lse")
+    one.add_argument("--causal", choices=["tl", "br"])
+    one.add_argument("--scale", type=float)
+    one.add_argument("--layout", choices=["bhsd", "bshd"])
+    one.add_argument("--bf16", action="store_true")
+    one = verbs.add_parser("header")
+    one.add_argument("path")
+    args = parser.parse_args()
+    if args.verb == "make":
+        make(args.path, args.kind, [int(x) for x in args.shape.split(",")], args.seed,
+             (args.version, 0))
+    elif args.verb == "spoil":
+        with open(args.path, "wb") as out:
+            out.write(KINDS[args.kind])
+    elif args.verb == "kinds":
+        print("\n".join(KINDS))
+    elif args.verb == "judge":
+        return judge(args)
+    else:
+        print(*read(args.path, True)[:2])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

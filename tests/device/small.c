@@ -1,0 +1,78 @@
+// A handful of small problems against the reference, for slow devices: oclgrind.sh runs it under
+// race and uninitialised checks. Kernels come from the folder FCL_TEST_KERNELS where that is set.
+#include "cmocka_all.h"
+
+#include <stdio.h>
+
+#include "attention.h"
+
+static const struct {
+    const char *problem, *config;
+    enum fcl_implementation implementation;
+} rows[] = {
+    {"fwd h2/1 q21 k26 d20/12 f32 causal-br lse", "generic_m16n16w64r4d16", FCL_FUSED},
+    {"fwd h2 q11 k18 d20/12 f16 none strided", "generic_m8n16w8r4d20p2", FCL_FUSED},
+    {"fwd q19 k37 d16 bf16 causal-tl guard-v", "generic_m16n16w32r8d16x1", FCL_FUSED},
+    {"lse q20 k36 d20 f32 causal-br", "generic_m16n16w64r4d16", FCL_FUSED},
+    {"fwd q20 k36 d20/12 f32 causal-br lse", "generic_m16n16w64r4d16", FCL_UNFUSED},
+    {"fwd h2/1 q21 k38 d10/6 f32 causal-br lse", "vector_m8n32l4k4c4", FCL_FUSED},
+    {"fwd q11 k38 d10/6 f16 none strided guard-v", "vector_m4n32l4k4c4p2", FCL_FUSED},
+    {"fwd q11 k38 d10/6 f32 causal-tl lse", "vector_m4n32l4k4c4", FCL_UNFUSED},
+};
+
+// Every second element, rows apart, from the second element on.
+static void spread(struct test_tensor *t)
+{
+    const int64_t row = 2 * t->extents[3] + 8, head = (t->extents[2] + 1) * row;
+    const int64_t strides[4] = {t->extents[1] * head, head, row, 2};
+    test_tensor_lay(t, strides, 16);
+}
+
+// 1 when the problem is right, or has no place on this device.
+static int run(struct test_opencl *opencl, size_t i)
+{
+    struct test_attention a;
+    struct fcl_config config;
+    char reason[256];
+    test_attention_init(&a, rows[i].problem);
+    int right = 1;
+    if (fcl_config_parse(rows[i].config, &config, reason, sizeof reason) ||
+        fcl_config_validate(&config, &a.problem, fcl_device_caps(opencl->device), reason,
+                            sizeof reason)) {
+        printf("left out: %s with %s: %s\n", rows[i].problem, rows[i].config, reason);
+    } else {
+        if (a.problem.strided) {
+            spread(&a.q);
+            spread(&a.k);
+            spread(&a.v);
+            spread(&a.o);
+        }
+        fcl_plan *plan = test_plan(opencl, &a.problem, rows[i].implementation, rows[i].config);
+        const enum fcl_status status = test_attention_run(opencl, &a, plan);
+        const struct fcl_comparison c =
+            test_attention_compare(&a, rows[i].implementation == FCL_UNFUSED);
+        right = status == FCL_OK && c.ratio <= 1.0;
+        printf("%s: %s%s with %s: %s, ratio %.3f\n", right ? "right" : "WRONG", rows[i].problem,
+               rows[i].implementation == FCL_UNFUSED ? " unfused" : "", rows[i].config,
+               fcl_status_text(status), c.ratio);
+        fcl_plan_destroy(&plan);
+    }
+    test_attention_free(&a);
+    return right;
+}
+
+int main(void)
+{
+    struct test_opencl opencl;
+    const struct fcl_device_options options = {.kernel_folder = getenv("FCL_TEST_KERNELS")};
+    if (!test_opencl_open(&opencl, &options))
+        return 77;
+    printf("device: %s\n", fcl_device_caps(opencl.device)->name);
+    size_t right = 0;
+    const size_t count = sizeof rows / sizeof *rows;
+    for (size_t i = 0; i < count; i++)
+        right += (size_t)run(&opencl, i);
+    test_opencl_close(&opencl);
+    printf("%zu of %zu right\n", right, count);
+    return right == count ? 0 : 1;
+}

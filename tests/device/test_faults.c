@@ -1,0 +1,280 @@
+// Planted faults: each file of tests/faults patches a copy of the kernels, and a compact set of
+// problems must then go wrong in a way that the library or the comparison notices. The copy as it
+// is must pass them all. With --apply it only patches, for the race checks of oclgrind.sh.
+#include "cmocka_all.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "attention.h"
+#include "faults.h"
+
+#define FAULTS_LIMIT 100
+
+static const struct row {
+    const char *problem, *config; // config NULL: the vector tile at the device's width
+    enum fcl_implementation implementation;
+} rows[] = {
+    {"fwd b2 h4/2 q37 k45 d20/24 f32 causal-br lse guard-v", "generic_m16n16w64r4d16", FCL_FUSED},
+    {"fwd h2 q45 k21 d20/24 f32 causal-br lse guard-v", "generic_m16n16w64r4d16", FCL_FUSED},
+    {"fwd q37 k70 d20/24 f32 causal-tl lse guard-v", "generic_m16n16w64r4d16", FCL_FUSED},
+    {"fwd b2 h4/2 q37 k45 d20/22 f32 causal-br lse guard-v", NULL, FCL_FUSED},
+    {"fwd h2 q45 k21 d20/22 f32 causal-br lse guard-v", NULL, FCL_FUSED},
+    {"fwd q5 k1 d20/12 q:f32 k:f32 v:f32 o:bf16 none", "generic_m16n16w64r4d16", FCL_FUSED},
+    {"fwd q5 k1 d20/12 q:f32 k:f32 v:f32 o:f16 none", "generic_m16n16w64r4d16", FCL_FUSED},
+    {"fwd b2 h2 q21 k21 d20/12 f16 none strided", "generic_m16n16w16r4d20p2", FCL_FUSED},
+    {"fwd h2 q40 k21 d20/12 f16 none strided", NULL, FCL_FUSED},
+    {"fwd q37 k45 d20/24 f32 causal-br lse", "generic_m16n16w64r4d16", FCL_UNFUSED},
+    {"fwd q45 k21 d20/24 f32 causal-br lse", NULL, FCL_UNFUSED},
+};
+
+static struct test_opencl opencl;
+static const char *kernel_folder;
+
+// ---- one problem
+
+// Every second element, rows and heads apart, not from the first element on.
+static void spread(struct test_tensor *t)
+{
+    const int64_t row = 2 * t->extents[3] + 8, head = (t->extents[2] + 1) * row;
+    const int64_t strides[4] = {t->extents[1] * head, head, row, 2};
+    test_tensor_lay(t, strides, 16);
+}
+
+// Layout and values that the problem's features are about: a query that is NaN, and with guard_v a
+// value that is NaN and hidden from most rows.
+static void prepare(struct test_attention *a, const char *problem)
+{
+    test_attention_init(a, problem);
+    const struct fcl_problem *p = &a->problem;
+    test_tensor_set(&a->q, 0, 0, p->q_len - 1, 3, NAN);
+    if (p->guard_v)
+        test_tensor_set(&a->v, 0, 0, p->k_len - 1, 5, NAN);
+    if (p->strided) {
+        spread(&a->q);
+        spread(&a->k);
+        spread(&a->v);
+        spread(&a->o);
+    }
+}
+
+// With a single key the output is that key's value, rounded once: 0 unless it is exactly that.
+static int is_copy(const struct test_attention *a)
+{
+    const struct fcl_problem *p = &a->problem;
+    for (int64_t i = 0; i + 1 < p->q_len; i++)
+        for (int64_t d = 0; d < p->head_dim_v; d++) {
+            const float value = test_tensor_get(&a->v, 0, 0, 0, d);
+            float rounded;
+            fcl_element_store(&rounded, p->dtype_o, 0, value);
+            rounded = fcl_element_load(&rounded, p->dtype_o, 0);
+            if (test_tensor_get(&a->o, 0, 0, i, d) != rounded)
+                return 0;
+        }
+    return 1;
+}
+
+// 1 and how it was noticed that the results are not right.
+static int judge(struct test_attention *a, const struct row *row, const fcl_plan *plan, char *how,
+                 size_t size)
+{
+    int outside;
+    assert_int_equal(test_attention_try(&opencl, a, plan, &outside), FCL_OK);
+    const struct fcl_comparison c = test_attention_compare(a, row->implementation == FCL_UNFUSED);
+    *how = 0;
+    if (outside)
+        snprintf(how, size, "a guard band was touched");
+    else if (!(c.ratio <= 1.0))
+        snprintf(how, size, "%.3g of the tolerance", c.ratio);
+    else if (a->problem.k_len == 1 && !is_copy(a))
+        snprintf(how, size, "one key's value is not rounded to the nearest");
+    return *how != 0;
+}
+
+// The row's configuration; 0 where the device does not allow it.
+static int configure(const struct row *row, const struct fcl_problem *problem,
+                     struct fcl_config *config)
+{
+    const struct fcl_caps *caps = fcl_device_caps(opencl.device);
+    const int lanes = caps->float_width >= 16 ? 16 : caps->float_width >= 8 ? 8 : 4;
+    char text[96], reason[256];
+    snprintf(text, sizeof text, "vector_m%dn32l%dk4c4", 2 * lanes, lanes);
+    assert_int_equal(
+        fcl_config_parse(row->config ? row->config : text, config, reason, sizeof reason), FCL_OK);
+    return fcl_config_validate(config, problem, caps, reason, sizeof reason) == FCL_OK;
+}
+
+// Runs a row with the device's kernels: 1 and how where something was noticed.
+static int notices(const struct row *row, char *how, size_t size)
+{
+    struct test_attention a;
+    struct fcl_config config;
+    fcl_plan *plan = NULL;
+    int noticed = 0;
+    prepare(&a, row->problem);
+    if (configure(row, &a.problem, &config)) {
+        const struct fcl_plan_options options = {.struct_size = sizeof options,
+                                                 .implementation = row->implementation,
+                                                 .config = &config};
+        const enum fcl_status status = fcl_plan_create(opencl.device, &a.problem, &options, &plan);
+        if (status == FCL_OK) {
+            noticed = judge(&a, row, plan, how, size);
+        } else {
+            assert_true(status == FCL_WRONG_RESULT || status == FCL_BUILD_FAILED);
+            noticed = 1;
+            snprintf(how, size, "the library's self-check: %s", fcl_status_text(status));
+        }
+        fcl_plan_destroy(&plan);
+    }
+    test_attention_free(&a);
+    return noticed;
+}
+
+// ---- tests
+
+// A fresh copy of the kernels, which the device then reads.
+static void use_copy(char folder[TEST_PATH_SIZE])
+{
+    struct fcl_device_options options = {.kernel_folder = folder};
+    test_folder_create(folder);
+    test_kernels_copy(kernel_folder, folder);
+    memset(&opencl.capture, 0, sizeof opencl.capture);
+    test_opencl_reopen(&opencl, &options);
+}
+
+static void right_kernels_pass(void **state)
+{
+    char folder[TEST_PATH_SIZE], how[256];
+    (void)state;
+    use_copy(folder);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (notices(&rows[i], how, sizeof how))
+            fail_msg("%s: %s\n%s", rows[i].problem, how, opencl.capture.text);
+    test_folder_remove(folder);
+}
+
+// Whether a row runs any of the text that the fault changes.
+static int concerns(const struct test_fault *fault, const struct row *row)
+{
+    if (!strcmp(fault->file, "tile/generic.clh"))
+        return row->config != NULL;
+    if (!strcmp(fault->file, "tile/vector.clh"))
+        return row->config == NULL;
+    if (!strcmp(fault->file, "attention/unfused.cl"))
+        return row->implementation == FCL_UNFUSED;
+    return strcmp(fault->file, "attention/forward.cl") || row->implementation == FCL_FUSED;
+}
+
+// Which row noticed the fault, and how; NULL: none.
+static const struct row *find_noticing(const struct test_fault *fault, int *tried, char *how,
+                                       size_t size)
+{
+    *tried = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fcl_problem problem;
+        struct fcl_config config;
+        assert_int_equal(fcl_problem_parse(rows[i].problem, &problem, NULL, 0), FCL_OK);
+        if (!concerns(fault, &rows[i]) || !configure(&rows[i], &problem, &config))
+            continue;
+        (*tried)++;
+        if (notices(&rows[i], how, size))
+            return &rows[i];
+    }
+    return NULL;
+}
+
+static void the_fault_is_noticed(void **state)
+{
+    struct test_fault fault;
+    char folder[TEST_PATH_SIZE], reason[TEST_PATH_SIZE + 128], how[256];
+    int tried = 0;
+    if (!test_fault_read(*state, &fault, reason, sizeof reason))
+        fail_msg("%s", reason);
+    use_copy(folder);
+    if (!test_fault_apply(&fault, folder, reason, sizeof reason))
+        fail_msg("%s", reason);
+    const struct row *row = fault.is_race ? NULL : find_noticing(&fault, &tried, how, sizeof how);
+    test_folder_remove(folder);
+    if (fault.is_race)
+        print_message("%s: left to the race checker\n", fault.name);
+    else if (row)
+        print_message("%s: noticed with %s%s: %s\n", fault.name, row->problem,
+                      row->config ? "" : ", vector tile", how);
+    else if (tried)
+        fail_msg("%s (%s) was not noticed by any of %d problems", fault.name, fault.why, tried);
+    else
+        print_message("%s: this device runs no such kernel\n", fault.name);
+    const int skipped = !row && !fault.is_race;
+    test_fault_free(&fault);
+    if (skipped)
+        skip();
+}
+
+// ---- the list of faults
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+// Paths of the fault files, in order; they live until the program ends.
+static size_t list_faults(const char *folder, char *paths[FAULTS_LIMIT])
+{
+    size_t count = 0;
+    DIR *stream = opendir(folder);
+    for (const struct dirent *found = stream ? readdir(stream) : NULL; found;
+         found = readdir(stream)) {
+        const size_t length = strlen(found->d_name);
+        if (length < 6 || strcmp(found->d_name + length - 6, ".fault"))
+            continue;
+        if (count == FAULTS_LIMIT || !(paths[count] = malloc(TEST_PATH_SIZE)))
+            break;
+        test_path(paths[count++], folder, found->d_name);
+    }
+    if (stream)
+        closedir(stream);
+    qsort(paths, count, sizeof *paths, by_name);
+    return count;
+}
+
+static int apply(const char *path, const char *kernels, const char *folder)
+{
+    struct test_fault fault;
+    char reason[TEST_PATH_SIZE + 128];
+    test_kernels_copy(kernels, folder);
+    const int good = test_fault_read(path, &fault, reason, sizeof reason) &&
+                     test_fault_apply(&fault, folder, reason, sizeof reason);
+    if (!good)
+        fprintf(stderr, "%s\n", reason);
+    test_fault_free(&fault);
+    return good ? 0 : 1;
+}
+
+int main(int count, char **arguments)
+{
+    struct CMUnitTest tests[1 + FAULTS_LIMIT] = {cmocka_unit_test(right_kernels_pass)};
+    char *paths[FAULTS_LIMIT];
+    if (count == 5 && !strcmp(arguments[1], "--apply"))
+        return apply(arguments[2], arguments[3], arguments[4]);
+    if (count != 3) {
+        fprintf(stderr, "usage: %s KERNELS FAULTS | --apply FAULT KERNELS FOLDER\n", arguments[0]);
+        return 2;
+    }
+    kernel_folder = arguments[1];
+    const size_t faults = list_faults(arguments[2], paths);
+    if (faults < 20) {
+        fprintf(stderr, "%s holds %zu faults, expected are 20 or more\n", arguments[2], faults);
+        return 1;
+    }
+    if (!test_opencl_open(&opencl, NULL))
+        return 77;
+    for (size_t i = 0; i < faults; i++)
+        tests[1 + i] = (struct CMUnitTest){strrchr(paths[i], '/') + 1, the_fault_is_noticed, NULL,
+                                           NULL, paths[i]};
+    const int failed = _cmocka_run_group_tests("faults", tests, 1 + faults, NULL, NULL);
+    for (size_t i = 0; i < faults; i++)
+        free(paths[i]);
+    test_opencl_close(&opencl);
+    return failed;
+}

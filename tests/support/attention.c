@@ -1,0 +1,319 @@
+// Host tensors, device buffers and judgement for tests of attention.
+#include "cmocka_all.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "attention.h"
+
+#define GUARD 4096 // bytes before and behind an output
+#define GUARD_BYTE 0x5a
+#define POISON_BYTE 0xff // NaN in every element type
+
+// ---- tensors
+
+static int64_t place(const struct test_tensor *t, int64_t b, int64_t h, int64_t i, int64_t d)
+{
+    return (int64_t)(t->offset / fcl_dtype_size(t->dtype)) + b * t->strides[0] + h * t->strides[1] +
+           i * t->strides[2] + d * t->strides[3];
+}
+
+float test_tensor_get(const struct test_tensor *t, int64_t b, int64_t h, int64_t i, int64_t d)
+{
+    return fcl_element_load(t->data, t->dtype, place(t, b, h, i, d));
+}
+
+void test_tensor_set(struct test_tensor *t, int64_t b, int64_t h, int64_t i, int64_t d, float value)
+{
+    fcl_element_store(t->data, t->dtype, place(t, b, h, i, d), value);
+}
+
+static void allocate(struct test_tensor *t)
+{
+    int64_t last = 0;
+    int empty = 0;
+    for (int i = 0; i < 4; i++) {
+        empty |= t->extents[i] == 0;
+        last += (t->extents[i] - 1) * t->strides[i];
+    }
+    t->bytes = t->offset + (empty ? 0 : (size_t)(last + 1) * fcl_dtype_size(t->dtype));
+    t->data = malloc(t->bytes + 1);
+    assert_non_null(t->data);
+    memset(t->data, POISON_BYTE, t->bytes + 1); // what lies between elements must not matter
+}
+
+void test_tensor_lay(struct test_tensor *t, const int64_t strides[4], size_t offset)
+{
+    const struct test_tensor old = *t;
+    memcpy(t->strides, strides, sizeof t->strides);
+    t->offset = offset;
+    allocate(t);
+    for (int64_t b = 0; b < t->extents[0]; b++)
+        for (int64_t h = 0; h < t->extents[1]; h++)
+            for (int64_t i = 0; i < t->extents[2]; i++)
+                for (int64_t d = 0; d < t->extents[3]; d++)
+                    test_tensor_set(t, b, h, i, d, test_tensor_get(&old, b, h, i, d));
+    free(old.data);
+}
+
+static void make_tensor(struct test_tensor *t, const struct fcl_problem *p, enum fcl_dtype dtype,
+                        int64_t heads, int64_t length, int64_t dim)
+{
+    const int64_t extents[4] = {p->batch, heads, length, dim};
+    const int64_t bhsd[4] = {heads * length * dim, length * dim, dim, 1};
+    const int64_t bshd[4] = {heads * length * dim, dim, heads * dim, 1};
+    t->dtype = dtype;
+    t->offset = 0;
+    memcpy(t->extents, extents, sizeof extents);
+    memcpy(t->strides, p->layout == FCL_LAYOUT_BSHD ? bshd : bhsd, sizeof bhsd);
+    allocate(t);
+}
+
+// ---- inputs
+
+static uint32_t next_random(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(*state >> 33);
+}
+
+// Unit scale, times a factor that differs from row to row: a rescale that is forgotten shows.
+static void fill(struct test_tensor *t, uint64_t seed, int unbalanced)
+{
+    uint64_t state = seed;
+    for (int64_t b = 0; b < t->extents[0]; b++)
+        for (int64_t h = 0; h < t->extents[1]; h++)
+            for (int64_t i = 0; i < t->extents[2]; i++) {
+                const float factor = unbalanced ? 0.2f + 0.35f * (float)(i * 7 % 11) : 1.0f;
+                for (int64_t d = 0; d < t->extents[3]; d++) {
+                    const float x = (float)next_random(&state) / 2147483648.0f - 0.5f;
+                    test_tensor_set(t, b, h, i, d, 3.4f * factor * x);
+                }
+            }
+}
+
+void test_attention_init(struct test_attention *a, const char *text)
+{
+    char reason[256];
+    memset(a, 0, sizeof *a);
+    if (fcl_problem_parse(text, &a->problem, reason, sizeof reason))
+        fail_msg("%s: %s", text, reason);
+    struct fcl_problem *p = &a->problem;
+    p->heads_kv = p->heads_kv ? p->heads_kv : p->heads_q;
+    p->head_dim_v = p->head_dim_v ? p->head_dim_v : p->head_dim_qk;
+    make_tensor(&a->q, p, p->dtype_q, p->heads_q, p->q_len, p->head_dim_qk);
+    make_tensor(&a->k, p, p->dtype_k, p->heads_kv, p->k_len, p->head_dim_qk);
+    make_tensor(&a->v, p, p->dtype_v, p->heads_kv, p->k_len, p->head_dim_v);
+    make_tensor(&a->o, p, p->dtype_o, p->heads_q, p->q_len, p->head_dim_v);
+    fill(&a->q, 11, 0);
+    fill(&a->k, 22, 1);
+    fill(&a->v, 33, 1);
+    if (p->lse || p->pass == FCL_PASS_STATISTICS)
+        a->lse = calloc((size_t)(p->batch * p->heads_q * p->q_len) + 1, sizeof *a->lse);
+}
+
+void test_attention_free(struct test_attention *a)
+{
+    free(a->q.data);
+    free(a->k.data);
+    free(a->v.data);
+    free(a->o.data);
+    free(a->lse);
+    memset(a, 0, sizeof *a);
+}
+
+// ---- running
+
+// With NaN behind the last element: what is read there must not matter.
+static cl_mem input_buffer(struct test_opencl *opencl, const struct test_tensor *t)
+{
+    cl_int code;
+    unsigned char *image = malloc(t->bytes + GUARD);
+    assert_non_null(image);
+    memcpy(image, t->data, t->bytes);
+    memset(image + t->bytes, POISON_BYTE, GUARD);
+    cl_mem buffer = clCreateBuffer(opencl->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+                                   t->bytes + GUARD, image, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    free(image);
+    return buffer;
+}
+
+static cl_mem output_buffer(struct test_opencl *opencl, size_t bytes)
+{
+    cl_int code;
+    unsigned char *image = malloc(bytes + 2 * GUARD);
+    assert_non_null(image);
+    memset(image, GUARD_BYTE, bytes + 2 * GUARD);
+    memset(image + GUARD, POISON_BYTE, bytes);
+    cl_mem buffer = clCreateBuffer(opencl->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                   bytes + 2 * GUARD, image, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    free(image);
+    return buffer;
+}
+
+// 0 when a guard was touched.
+static int read_output(struct test_opencl *opencl, cl_mem buffer, void *to, size_t bytes)
+{
+    int whole = 1;
+    unsigned char *image = malloc(bytes + 2 * GUARD);
+    assert_non_null(image);
+    assert_int_equal(clEnqueueReadBuffer(opencl->queue, buffer, CL_TRUE, 0, bytes + 2 * GUARD,
+                                         image, 0, NULL, NULL),
+                     CL_SUCCESS);
+    for (size_t i = 0; i < GUARD; i++)
+        if (image[i] != GUARD_BYTE || image[GUARD + bytes + i] != GUARD_BYTE)
+            whole = 0;
+    memcpy(to, image + GUARD, bytes);
+    free(image);
+    return whole;
+}
+
+static struct fcl_tensor as_argument(cl_mem buffer, const struct test_tensor *t, size_t guard)
+{
+    struct fcl_tensor x = {.buffer = buffer, .offset = t->offset + guard};
+    memcpy(x.strides, t->strides, sizeof x.strides);
+    return x;
+}
+
+static cl_mem workspace_buffer(struct test_opencl *opencl, const fcl_plan *plan,
+                               const struct fcl_shape *shape)
+{
+    size_t bytes;
+    cl_int code;
+    assert_int_equal(fcl_plan_workspace_size(plan, shape, &bytes), FCL_OK);
+    if (!bytes)
+        return NULL;
+    cl_mem buffer = clCreateBuffer(opencl->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    return buffer;
+}
+
+enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_attention *a,
+                                   const fcl_plan *plan, int *outside)
+{
+    const struct fcl_problem *p = &a->problem;
+    const size_t lse_bytes =
+        a->lse ? (size_t)(p->batch * p->heads_q * p->q_len) * sizeof *a->lse : 0;
+    cl_mem q = input_buffer(opencl, &a->q), k = input_buffer(opencl, &a->k);
+    cl_mem v = input_buffer(opencl, &a->v), o = output_buffer(opencl, a->o.bytes);
+    cl_mem lse = a->lse ? output_buffer(opencl, lse_bytes) : NULL;
+    struct fcl_attention_args args = {
+        .struct_size = sizeof args,
+        .shape = {p->batch, p->heads_q, p->heads_kv, p->q_len, p->k_len},
+        .q = as_argument(q, &a->q, 0),
+        .k = as_argument(k, &a->k, 0),
+        .v = as_argument(v, &a->v, 0),
+        .o = as_argument(o, &a->o, GUARD),
+        .lse = lse,
+        .lse_offset = GUARD,
+        .scale = a->scale};
+    args.workspace = workspace_buffer(opencl, plan, &args.shape);
+    cl_event event = NULL;
+    *outside = 0;
+    const enum fcl_status status =
+        fcl_attention_enqueue(plan, opencl->queue, &args, 0, NULL, &event);
+    if (!status) {
+        assert_non_null(event);
+        assert_int_equal(clWaitForEvents(1, &event), CL_SUCCESS);
+        clReleaseEvent(event);
+        *outside = !read_output(opencl, o, a->o.data, a->o.bytes);
+        if (lse)
+            *outside |= !read_output(opencl, lse, a->lse, lse_bytes);
+    }
+    cl_mem buffers[] = {q, k, v, o, lse, args.workspace};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        if (buffers[i])
+            clReleaseMemObject(buffers[i]);
+    return status;
+}
+
+enum fcl_status test_attention_run(struct test_opencl *opencl, struct test_attention *a,
+                                   const fcl_plan *plan)
+{
+    int outside;
+    const enum fcl_status status = test_attention_try(opencl, a, plan, &outside);
+    if (outside)
+        fail_msg("a kernel wrote outside of its output");
+    return status;
+}
+
+// ---- judging
+
+static struct fcl_host_tensor as_host(const struct test_tensor *t)
+{
+    struct fcl_host_tensor x = {.data = t->data + t->offset, .dtype = t->dtype};
+    memcpy(x.strides, t->strides, sizeof x.strides);
+    return x;
+}
+
+struct fcl_comparison test_attention_compare(const struct test_attention *a, int unfused)
+{
+    const struct fcl_problem *p = &a->problem;
+    const struct fcl_reference reference = {p, as_host(&a->q), as_host(&a->k), as_host(&a->v),
+                                            a->scale};
+    struct fcl_comparison comparison = {0};
+    for (int64_t b = 0; b < p->batch; b++)
+        for (int64_t h = 0; h < p->heads_q; h++)
+            for (int64_t i = 0; i < p->q_len; i++) {
+                const void *o =
+                    a->o.data + (size_t)place(&a->o, b, h, i, 0) * fcl_dtype_size(a->o.dtype);
+                const float *lse = a->lse ? &a->lse[(b * p->heads_q + h) * p->q_len + i] : NULL;
+                assert_int_equal(fcl_reference_compare(&reference, b, h, i,
+                                                       p->pass == FCL_PASS_FORWARD ? o : NULL,
+                                                       a->o.strides[3], lse, unfused, &comparison),
+                                 FCL_OK);
+            }
+    return comparison;
+}
+
+fcl_plan *test_plan(struct test_opencl *opencl, const struct fcl_problem *problem,
+                    enum fcl_implementation implementation, const char *config)
+{
+    struct fcl_plan_options options = {.struct_size = sizeof options,
+                                       .implementation = implementation};
+    struct fcl_config parsed;
+    char reason[256];
+    fcl_plan *plan = NULL;
+    if (config && fcl_config_parse(config, &parsed, reason, sizeof reason))
+        fail_msg("%s: %s", config, reason);
+    options.config = config ? &parsed : NULL;
+    const enum fcl_status status = fcl_plan_create(opencl->device, problem, &options, &plan);
+    if (status)
+        fail_msg("plan with %s: %s\n%s", config ? config : "default", fcl_status_text(status),
+                 opencl->capture.text);
+    return plan;
+}
+
+int test_configs(struct test_opencl *opencl, const struct fcl_problem *problem,
+                 char configs[TEST_CONFIGS][96])
+{
+    const struct fcl_caps *caps = fcl_device_caps(opencl->device);
+    const int chunk = problem->head_dim_qk < 16 ? problem->head_dim_qk : 16;
+    const int split = problem->head_dim_v > 256 && problem->head_dim_v % 4 == 0 ? 4 : 1;
+    int count = 0;
+    snprintf(configs[count++], 96, "generic_m16n16w64r4d%dp%d", chunk, split);
+    if (!fcl_family_usable(FCL_FAMILY_VECTOR, caps, NULL, 0)) {
+        const int lanes = caps->float_width >= 16 ? 16 : caps->float_width >= 8 ? 8 : 4;
+        snprintf(configs[count++], 96, "vector_m%dn32l%dk4c4", 2 * lanes, lanes);
+    }
+    return count;
+}
+
+void test_attention_everywhere(struct test_opencl *opencl, struct test_attention *attention)
+{
+    char configs[TEST_CONFIGS][96], text[256];
+    const int count = test_configs(opencl, &attention->problem, configs);
+    fcl_problem_format(&attention->problem, text, sizeof text);
+    for (int i = 0; i < count; i++) {
+        fcl_plan *plan = test_plan(opencl, &attention->problem, FCL_FUSED, configs[i]);
+        assert_int_equal(test_attention_run(opencl, attention, plan), FCL_OK);
+        const struct fcl_comparison c = test_attention_compare(attention, 0);
+        if (!(c.ratio <= 1.0))
+            fail_msg("%s with %s: ratio %g, error %g, lse error %g at b%d h%d i%d d%d", text,
+                     configs[i], c.ratio, c.error, c.lse_error, (int)c.worst_b, (int)c.worst_h,
+                     (int)c.worst_i, (int)c.worst_d);
+        fcl_plan_destroy(&plan);
+    }
+}

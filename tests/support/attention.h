@@ -1,0 +1,61 @@
+// One attention problem from host tensors to a judged result: inputs that a test can alter, any
+// strides and offsets, poisoned outputs between guard bands.
+#ifndef FCL_TESTS_ATTENTION_H
+#define FCL_TESTS_ATTENTION_H
+
+#include "opencl.h"
+
+// A tensor as it lies in memory: `bytes` from the start of the buffer, elements by `strides` from
+// `offset` on.
+struct test_tensor {
+    enum fcl_dtype dtype;
+    int64_t extents[4], strides[4];
+    size_t offset, bytes;
+    unsigned char *data;
+};
+
+struct test_attention {
+    struct fcl_problem problem;
+    struct test_tensor q, k, v, o;
+    float *lse; // NULL where the problem writes none
+    float scale;
+};
+
+// Makes contiguous tensors for a problem text and fills the inputs with seeded numbers of
+// unbalanced magnitude.
+void test_attention_init(struct test_attention *attention, const char *problem);
+void test_attention_free(struct test_attention *attention);
+
+// Lays a tensor out anew (its numbers are kept): strides in elements, offset in bytes.
+void test_tensor_lay(struct test_tensor *tensor, const int64_t strides[4], size_t offset);
+
+float test_tensor_get(const struct test_tensor *tensor, int64_t b, int64_t h, int64_t i, int64_t d);
+void test_tensor_set(struct test_tensor *tensor, int64_t b, int64_t h, int64_t i, int64_t d,
+                     float value);
+
+// Runs the problem with a plan: fills o and lse. Fails the test when a guard was touched. Returns
+// the status of the enqueue.
+enum fcl_status test_attention_run(struct test_opencl *opencl, struct test_attention *attention,
+                                   const fcl_plan *plan);
+
+// The same, but a touched guard only sets *outside to 1: for kernels that are wrong on purpose.
+enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_attention *attention,
+                                   const fcl_plan *plan, int *outside);
+
+// Compares every row with the reference.
+struct fcl_comparison test_attention_compare(const struct test_attention *attention, int unfused);
+
+// A plan with a configuration text (NULL: the library's choice); a failure ends the test.
+fcl_plan *test_plan(struct test_opencl *opencl, const struct fcl_problem *problem,
+                    enum fcl_implementation implementation, const char *config);
+
+// Configurations that a problem is tried with, one a usable family: small for quick builds. Returns
+// how many.
+#define TEST_CONFIGS 2
+int test_configs(struct test_opencl *opencl, const struct fcl_problem *problem,
+                 char configs[TEST_CONFIGS][96]);
+
+// Runs the attention with each of these and demands a ratio of at most 1; prints what failed.
+void test_attention_everywhere(struct test_opencl *opencl, struct test_attention *attention);
+
+#endif

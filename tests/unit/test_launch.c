@@ -1,0 +1,181 @@
+// What a launch comes to, without a device: strides, offsets, grids, limits, 64-bit arithmetic.
+#include "cmocka_all.h"
+
+#include "attention/launch.h"
+#include "attention/problem.h"
+
+static struct fcl_launch launch;
+static char reason[256];
+
+static struct fcl_problem problem_of(const char *text)
+{
+    struct fcl_problem problem, full;
+    assert_int_equal(fcl_problem_parse(text, &problem, reason, sizeof reason), FCL_OK);
+    assert_int_equal(fcl_problem_complete(&problem, &full, reason, sizeof reason), FCL_OK);
+    return full;
+}
+
+// Prepares with contiguous tensors unless `args` has strides; buffers are only tested for NULL.
+static enum fcl_status prepare(const struct fcl_problem *problem, const char *config,
+                               struct fcl_attention_args args)
+{
+    struct fcl_config parsed;
+    static char anything;
+    cl_mem buffer = (cl_mem)(void *)&anything;
+    assert_int_equal(fcl_config_parse(config, &parsed, NULL, 0), FCL_OK);
+    args.shape = (struct fcl_shape){problem->batch, problem->heads_q, problem->heads_kv,
+                                    problem->q_len, problem->k_len};
+    args.q.buffer = args.k.buffer = args.v.buffer = args.o.buffer = args.lse = buffer;
+    return fcl_launch_prepare(problem, &parsed, &args, &launch, reason, sizeof reason);
+}
+
+static const struct fcl_attention_args plain = {.struct_size = sizeof plain};
+
+static void contiguous_strides_follow_the_layout(void **state)
+{
+    (void)state;
+    const struct fcl_problem bhsd = problem_of("fwd b2 h6/2 q10 k20 d16/8"),
+                             bshd = problem_of("fwd b2 h6/2 q10 k20 d16/8 layout=bshd");
+    const int64_t q[4] = {960, 160, 16, 1}, v[4] = {320, 160, 8, 1}, q_bshd[4] = {960, 16, 96, 1},
+                  v_bshd[4] = {320, 8, 16, 1};
+    assert_int_equal(prepare(&bhsd, "vector_m8n32l4k4c4", plain), FCL_OK);
+    assert_memory_equal(launch.args.q_strides, q, sizeof q);
+    assert_memory_equal(launch.args.v_strides, v, sizeof v);
+    assert_int_equal(launch.args.group, 3);
+    assert_int_equal(launch.q_end, 2 * 960 * 4);
+    assert_int_equal(launch.v_end, 2 * 320 * 4);
+    assert_int_equal(prepare(&bshd, "vector_m8n32l4k4c4", plain), FCL_OK);
+    assert_memory_equal(launch.args.q_strides, q_bshd, sizeof q);
+    assert_memory_equal(launch.args.v_strides, v_bshd, sizeof v);
+}
+
+static void alignment_decides_the_shift(void **state)
+{
+    (void)state;
+    const struct fcl_problem none = problem_of("fwd q10 k25 d16"),
+                             top = problem_of("fwd q10 k25 d16 causal-tl"),
+                             bottom = problem_of("fwd q10 k25 d16 causal-br"),
+                             longer = problem_of("fwd q25 k10 d16 causal-br");
+    prepare(&none, "vector_m8n32l4k4c4", plain);
+    assert_int_equal(launch.args.shift, 0);
+    prepare(&top, "vector_m8n32l4k4c4", plain);
+    assert_int_equal(launch.args.shift, 0);
+    prepare(&bottom, "vector_m8n32l4k4c4", plain);
+    assert_int_equal(launch.args.shift, 15);
+    prepare(&longer, "vector_m8n32l4k4c4", plain);
+    assert_int_equal(launch.args.shift, -15);
+}
+
+static void grid_covers_every_row_and_slice(void **state)
+{
+    (void)state;
+    const struct fcl_problem problem = problem_of("fwd b3 h4 q17 k40 d16");
+    assert_int_equal(prepare(&problem, "vector_m8n32l4k4c4p2", plain), FCL_OK);
+    assert_int_equal(launch.groups, 3 * 4 * 3 * 2);
+    assert_int_equal(launch.row_groups, 3 * 4 * 3);
+    assert_int_equal(launch.score_groups, 3 * 4 * 3 * 2);
+    assert_int_equal(launch.args.score_pitch, 24);
+    assert_int_equal(launch.score_bytes, 3 * 4 * 40 * 24 * 4);
+}
+
+// Grids beyond 65,535 groups are one-dimensional and fine; beyond 32 bits they are refused.
+static void grid_limits(void **state)
+{
+    (void)state;
+    const struct fcl_problem many = problem_of("fwd b8300 h16 q1 k1 d128"),
+                             most = problem_of("fwd b2000000 h1000 q17 k1 d128");
+    assert_int_equal(prepare(&many, "vector_m8n32l4k4c4", plain), FCL_OK);
+    assert_int_equal(launch.groups, 132800);
+    assert_int_equal(prepare(&most, "vector_m8n32l4k4c4", plain), FCL_UNSUPPORTED);
+    assert_non_null(strstr(reason, "6000000000"));
+}
+
+// Offsets and sizes beyond 32 bits.
+static void arithmetic_is_64_bit(void **state)
+{
+    (void)state;
+    const struct fcl_problem problem = problem_of("fwd b2 h1 q5 k9 d16 f16");
+    struct fcl_attention_args args = plain;
+    const int64_t strides[4] = {INT64_C(3) << 32, 0, 16, 1};
+    memcpy(args.k.strides, strides, sizeof strides);
+    args.k.offset = (size_t)1 << 33;
+    assert_int_equal(prepare(&problem, "vector_m8n32l4k4c4", args), FCL_OK);
+    assert_true(launch.args.k_strides[0] == INT64_C(3) << 32);
+    assert_true(launch.args.k_start == INT64_C(1) << 32);
+    assert_true(launch.k_end == (UINT64_C(1) << 33) + ((UINT64_C(3) << 32) + 9 * 16) * 2);
+    const struct fcl_problem huge = problem_of("fwd b1000 h1000 q1073741824 k1073741824 d16");
+    struct fcl_config config;
+    const struct fcl_shape shape = {1000, 1000, 1000, 1 << 30, 1 << 30};
+    assert_int_equal(fcl_config_parse("vector_m8n32l4k4c4", &config, NULL, 0), FCL_OK);
+    assert_true(fcl_score_bytes(&huge, &config, &shape) == UINT64_MAX);
+}
+
+// An alignment that the data does not keep is named; with a smaller promise the same data is fine.
+static void broken_promises_are_named(void **state)
+{
+    (void)state;
+    const struct fcl_problem promise = problem_of("fwd q10 k20 d16"),
+                             modest = problem_of("fwd q10 k20 d16 align=4");
+    struct fcl_attention_args args = plain;
+    args.v.offset = 4;
+    assert_int_equal(prepare(&promise, "vector_m8n32l4k4c4", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "v.offset is 4"));
+    assert_non_null(strstr(reason, "align=4"));
+    assert_int_equal(prepare(&modest, "vector_m8n32l4k4c4", args), FCL_OK);
+    assert_int_equal(launch.args.v_start, 1);
+    const int64_t strides[4] = {1000, 500, 17, 1};
+    args = plain;
+    memcpy(args.q.strides, strides, sizeof strides);
+    assert_int_equal(prepare(&promise, "vector_m8n32l4k4c4", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "q.strides[2]"));
+    assert_int_equal(prepare(&modest, "vector_m8n32l4k4c4", args), FCL_OK);
+}
+
+// Any order of dimensions is a valid output as long as no two elements meet.
+static void outputs_may_be_permuted_but_not_overlap(void **state)
+{
+    (void)state;
+    const struct fcl_problem problem = problem_of("fwd b2 h3 q4 k4 d16 strided align=4");
+    static const struct {
+        int64_t strides[4];
+        enum fcl_status status;
+    } rows[] = {{{192, 64, 16, 1}, FCL_OK},
+                {{16, 32, 96, 1}, FCL_OK},
+                {{1, 2, 6, 24}, FCL_OK},
+                {{0, 64, 16, 1}, FCL_INVALID_ARGUMENT},
+                {{192, 64, 16, 0}, FCL_INVALID_ARGUMENT},
+                {{192, 63, 16, 1}, FCL_INVALID_ARGUMENT},
+                {{1, 1, 6, 24}, FCL_INVALID_ARGUMENT}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fcl_attention_args args = plain;
+        memcpy(args.o.strides, rows[i].strides, sizeof rows[i].strides);
+        assert_int_equal(prepare(&problem, "vector_m8n32l4k4c4", args), rows[i].status);
+    }
+}
+
+static void scale_defaults_to_the_root_of_the_head_dim(void **state)
+{
+    (void)state;
+    const struct fcl_problem problem = problem_of("fwd q10 k20 d64/16");
+    struct fcl_attention_args args = plain;
+    prepare(&problem, "vector_m8n32l4k4c4", args);
+    assert_true(launch.args.unit > 0.18033f && launch.args.unit < 0.18034f); // log2(e) / 8
+    args.scale = -2.0f;
+    prepare(&problem, "vector_m8n32l4k4c4", args);
+    assert_true(launch.args.unit > -2.88540f && launch.args.unit < -2.88538f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(contiguous_strides_follow_the_layout),
+        cmocka_unit_test(alignment_decides_the_shift),
+        cmocka_unit_test(grid_covers_every_row_and_slice),
+        cmocka_unit_test(grid_limits),
+        cmocka_unit_test(arithmetic_is_64_bit),
+        cmocka_unit_test(broken_promises_are_named),
+        cmocka_unit_test(outputs_may_be_permuted_but_not_overlap),
+        cmocka_unit_test(scale_defaults_to_the_root_of_the_head_dim),
+    };
+    return cmocka_run_group_tests_name("launch", tests, NULL, NULL);
+}

@@ -1,0 +1,208 @@
+// The search space: validity with reasons, defaults for every kind of device and head dim,
+// enumeration.
+#include "cmocka_all.h"
+
+#include <stdio.h>
+
+#include "attention/problem.h"
+#include "attention/space.h"
+#include "devices.h"
+
+static struct fcl_problem problem_of(const char *text)
+{
+    struct fcl_problem problem, full;
+    char reason[256];
+    if (fcl_problem_parse(text, &problem, reason, sizeof reason) ||
+        fcl_problem_complete(&problem, &full, reason, sizeof reason))
+        fail_msg("%s: %s", text, reason);
+    return full;
+}
+
+static struct fcl_config config_of(const char *text)
+{
+    struct fcl_config config;
+    char reason[256];
+    if (fcl_config_parse(text, &config, reason, sizeof reason))
+        fail_msg("%s: %s", text, reason);
+    return config;
+}
+
+// Every device gets a default for every head dim, and the default is valid.
+static void every_device_has_a_default(void **state)
+{
+    (void)state;
+    static const int dims[] = {1, 5, 40, 64, 72, 80, 100, 128, 192, 256, 320, 512, 576, 1021, 1024};
+    const struct fcl_caps devices[] = {
+        test_cpu(16),          test_cpu(8),          test_cpu(4),          test_cpu(1),
+        test_gpu(49152, 1024), test_gpu(32768, 256), test_gpu(16384, 128), test_gpu(32768, 64),
+        test_gpu(8192, 16),    test_gpu(6144, 8)};
+    for (size_t n = 0; n < sizeof devices / sizeof *devices; n++)
+        for (size_t d = 0; d < sizeof dims / sizeof *dims; d++) {
+            char text[64], reason[256] = "";
+            struct fcl_config config;
+            snprintf(text, sizeof text, "fwd h8 q1000 d%d f16 causal-br", dims[d]);
+            const struct fcl_problem problem = problem_of(text);
+            if (fcl_config_default(&problem, &devices[n], &config, reason, sizeof reason))
+                fail_msg("device %d, %s: %s", (int)n, text, reason);
+            assert_int_equal(
+                fcl_config_validate(&config, &problem, &devices[n], reason, sizeof reason), FCL_OK);
+            assert_int_equal(config.family,
+                             devices[n].cpu ? FCL_FAMILY_VECTOR : FCL_FAMILY_GENERIC);
+            assert_true(fcl_config_local_bytes(&config, &problem) <= devices[n].local_bytes);
+            assert_true(fcl_config_group_size(&config) <= devices[n].group_size);
+        }
+}
+
+// A device that nothing fits says which number is too small.
+static void hopeless_devices_are_refused_with_a_reason(void **state)
+{
+    (void)state;
+    const struct fcl_problem problem = problem_of("fwd q16 d64");
+    const struct fcl_caps tiny = test_gpu(512, 1024), narrow = test_gpu(49152, 4);
+    struct fcl_config config;
+    char reason[256] = "";
+    assert_int_equal(fcl_config_default(&problem, &tiny, &config, reason, sizeof reason),
+                     FCL_UNSUPPORTED);
+    assert_non_null(strstr(reason, "512"));
+    assert_int_equal(fcl_config_default(&problem, &narrow, &config, reason, sizeof reason),
+                     FCL_UNSUPPORTED);
+    assert_non_null(strstr(reason, "the device allows 4"));
+}
+
+static void bad_configurations_are_refused_with_a_reason(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *config, *words;
+    } rows[] = {
+        {"generic_m30n32w60r4d16", "block_m 30"},
+        {"generic_m32n32w64r6d16", "item_rows 6"},
+        {"generic_m32n32w48r4d16", "items 48"},
+        {"generic_m32n30w64r4d16", "block_n 30"},
+        {"generic_m32n32w64r4d65", "d_chunk 65"},
+        {"generic_m32n32w64r4d16p65", "dv_split 65"},
+        {"generic_m32n32w64r4d16x3", "visit 3"},
+        {"generic_m1024n1024w1024r4d64", "floats in an item's register tiles"},
+        {"generic_m64n64w256r8d64", "bytes of local memory needed"},
+        {"vector_m16n64l16k4c4", "for CPU devices"},
+    };
+    const struct fcl_problem problem = problem_of("fwd q128 d64");
+    const struct fcl_caps gpu = test_gpu(49152, 1024);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char reason[256] = "";
+        const struct fcl_config config = config_of(rows[i].config);
+        assert_int_equal(fcl_config_validate(&config, &problem, &gpu, reason, sizeof reason),
+                         FCL_UNSUPPORTED);
+        if (!strstr(reason, rows[i].words) && !strstr(reason, "CPU"))
+            fail_msg("%s: %s", rows[i].config, reason);
+    }
+    static const struct {
+        const char *config, *words;
+    } vector_rows[] = {
+        {"vector_m16n64l5k4c4", "lanes 5"},     {"vector_m32n64l16k4c4", "lanes 16 is above"},
+        {"vector_m12n64l8k4c4", "block_m 12"},  {"vector_m8n62l8k4c4", "block_n 62"},
+        {"vector_m32n64l8k8c4", "would spill"}, {"vector_m8n64l8k4c0", "micro_cols 0"},
+    };
+    const struct fcl_caps cpu = test_cpu(8);
+    for (size_t i = 0; i < sizeof vector_rows / sizeof *vector_rows; i++) {
+        char reason[256] = "";
+        struct fcl_config config = {0};
+        if (fcl_config_parse(vector_rows[i].config, &config, reason, sizeof reason))
+            continue; // the parser has refused it already
+        assert_int_equal(fcl_config_validate(&config, &problem, &cpu, reason, sizeof reason),
+                         FCL_UNSUPPORTED);
+        if (!strstr(reason, vector_rows[i].words))
+            fail_msg("%s: %s", vector_rows[i].config, reason);
+    }
+}
+
+// The layout's arrays follow each other without overlap and start at multiples of 16 bytes.
+static void local_layout_has_room_for_everything(void **state)
+{
+    (void)state;
+    const struct fcl_problem problem = problem_of("fwd q128 d80/48");
+    const struct fcl_config config = config_of("generic_m32n16w128r4d32p2");
+    const struct fcl_local_layout l = fcl_local_layout(&config, &problem);
+    assert_int_equal(l.right, 32 * (32 + 4));
+    const int keys = 32 * (16 + 4), columns = 16 * 2,
+              values = 16 * columns; // 24 columns over 16 groups
+    assert_int_equal(l.scores - l.right, keys > values ? keys : values);
+    assert_int_equal(l.rows - l.scores, 16 * (32 + 4));
+    assert_int_equal(l.parts - l.rows, 32);
+    assert_int_equal(l.total - l.parts, 128);
+    assert_int_equal(l.right % 4 | l.scores % 4 | l.rows % 4 | l.parts % 4 | l.total % 4, 0);
+    const struct fcl_config vector = config_of("vector_m16n64l16k4c4");
+    assert_int_equal(fcl_config_local_bytes(&vector, &problem), 0);
+}
+
+struct tally {
+    size_t valid, pruned, silent, twice;
+    struct fcl_config seen[4096];
+    size_t count;
+};
+
+static int count_config(void *user, const struct fcl_config *config, enum fcl_status status,
+                        const char *reason)
+{
+    struct tally *tally = user;
+    tally->valid += status == FCL_OK;
+    tally->pruned += status != FCL_OK;
+    tally->silent += status != FCL_OK && !reason[0];
+    for (size_t i = 0; i < tally->count; i++)
+        tally->twice += !memcmp(&tally->seen[i], config, sizeof *config);
+    if (tally->count < sizeof tally->seen / sizeof *tally->seen)
+        tally->seen[tally->count++] = *config;
+    return 0;
+}
+
+// No point twice, every pruned one with a reason, the default among the valid ones.
+static void space_is_enumerated(void **state)
+{
+    (void)state;
+    static struct tally tally;
+    static const char *const problems[] = {"fwd q1024 h8 d64", "fwd q1024 h8 d16",
+                                           "fwd q64 h8 d192/128 f16"};
+    const struct fcl_caps devices[] = {test_gpu(49152, 256), test_cpu(16)};
+    for (size_t n = 0; n < 2; n++)
+        for (size_t i = 0; i < 3; i++) {
+            memset(&tally, 0, sizeof tally);
+            const struct fcl_problem problem = problem_of(problems[i]);
+            const size_t valid = fcl_config_space(&problem, &devices[n], count_config, &tally);
+            assert_int_equal(valid, tally.valid);
+            assert_true(valid > 20);
+            assert_true(tally.pruned > 0);
+            assert_int_equal(tally.silent, 0);
+            assert_int_equal(tally.twice, 0);
+        }
+}
+
+static int stop_at_once(void *user, const struct fcl_config *config, enum fcl_status status,
+                        const char *reason)
+{
+    (void)config, (void)status, (void)reason;
+    ++*(int *)user;
+    return 1;
+}
+
+static void enumeration_can_be_stopped(void **state)
+{
+    (void)state;
+    int visits = 0;
+    const struct fcl_problem problem = problem_of("fwd q64 d64");
+    const struct fcl_caps cpu = test_cpu(8);
+    fcl_config_space(&problem, &cpu, stop_at_once, &visits);
+    assert_int_equal(visits, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_device_has_a_default),
+        cmocka_unit_test(hopeless_devices_are_refused_with_a_reason),
+        cmocka_unit_test(bad_configurations_are_refused_with_a_reason),
+        cmocka_unit_test(local_layout_has_room_for_everything),
+        cmocka_unit_test(space_is_enumerated),
+        cmocka_unit_test(enumeration_can_be_stopped),
+    };
+    return cmocka_run_group_tests_name("space", tests, NULL, NULL);
+}

@@ -1,0 +1,198 @@
+// Every parser of a text form meets thousands of damaged texts, always the same ones: none may
+// crash (sanitizers watch), and what still parses must round-trip.
+#include "cmocka_all.h"
+
+#include <stdio.h>
+
+#include <flashcl/tune.h>
+
+#include "attention/problem.h"
+#include "core/wisdom.h"
+#include "noise.h"
+
+#define ROUNDS 30000
+#define TEXT_SIZE 512
+
+static const char *const problems[] = {
+    "fwd b2 h32/8 q4096 k4096 d192/128 f16 causal-br lse layout=bshd align=4",
+    "fwd q0 d64",
+    "lse b1 h8 q128 k7 d64 bf16 causal-tl strided",
+    "fwd b3 h6/2 q17 k33 d80 q:f32 k:f16 v:bf16 o:f32 none guard-v layout=bhsd align=2",
+};
+
+static const char *const configs[] = {
+    "vector_m64n64l16k4c4p1x0",
+    "generic_m32n64w128r4d64",
+    "generic_x2p4d1r1w1n1m1",
+    "vector_c8k4l16n32m64",
+};
+
+static const char *const wisdoms[] = {
+    "flashcl-wisdom 1\n# comment\ndev\t1.0\tfused fwd d64 f32 bh3 q10 k10 g1\t"
+    "vector_m64n64l16k4c4\t1.25e-3\t0.02\tevent\t0.1.0\n",
+    "flashcl-wisdom 1\na\tb\tc\tbad build\t0\t0\t\t\n\na\tb\td\tgeneric_m1n1w1r1d1\t7\t0.5\twall\t"
+    "0.1.0\nx\ty\tz\tunknown_q1\t1\t1\tevent\t9.9.9\n",
+};
+
+// Characters that mean something to a parser.
+static const char spice[] = "0123456789/:=._-+ \t\n#abdefghklmnopqrsvwx\x01\x7f\xff%";
+
+static size_t pick(uint64_t *seed, size_t count)
+{
+    return test_random(seed) % count;
+}
+
+// Damages the text once: a byte changed, put in or taken out, a piece doubled or taken out, or the
+// rest of another text put behind.
+static void damage(char *text, const char *other, uint64_t *seed)
+{
+    const size_t length = strlen(text), at = pick(seed, length + 1);
+    const size_t span = length > at ? 1 + pick(seed, fcl_min(12, (int64_t)(length - at))) : 0;
+    const char added = spice[pick(seed, sizeof spice - 1)];
+    switch (pick(seed, 6)) {
+    case 0:
+        if (at < length)
+            text[at] = added;
+        break;
+    case 1:
+        if (length + 2 < TEXT_SIZE) {
+            memmove(text + at + 1, text + at, length - at + 1);
+            text[at] = added;
+        }
+        break;
+    case 2:
+        memmove(text + at, text + at + (span > 0), length - at + (span == 0));
+        break;
+    case 3:
+        memmove(text + at, text + at + span, length - at - span + 1);
+        break;
+    case 4:
+        if (length + span + 1 < TEXT_SIZE)
+            memmove(text + at + span, text + at, length - at + 1);
+        break;
+    default:
+        snprintf(text + at, TEXT_SIZE - at, "%s", other + pick(seed, strlen(other) + 1));
+        break;
+    }
+}
+
+// The first pass of a text: 1 where it parses; `written` is then its text form.
+typedef int (*rewrite_function)(const char *text, char *written);
+
+static int rewrite_problem(const char *text, char *written)
+{
+    struct fcl_problem problem;
+    char reason[40];
+    const enum fcl_status status = fcl_problem_parse(text, &problem, reason, sizeof reason);
+    if (status != FCL_OK) {
+        assert_true(status == FCL_INVALID_ARGUMENT || status == FCL_UNSUPPORTED);
+        assert_true(strlen(reason) > 0);
+        return 0;
+    }
+    assert_int_equal(fcl_problem_validate(&problem, NULL, 0), FCL_OK);
+    assert_true(fcl_problem_format(&problem, written, TEXT_SIZE) < TEXT_SIZE);
+    struct fcl_problem again;
+    assert_int_equal(fcl_problem_parse(written, &again, NULL, 0), FCL_OK);
+    assert_true(fcl_problem_same_kernel(&again, &problem));
+    assert_true(again.batch == problem.batch && again.heads_q == problem.heads_q &&
+                again.heads_kv == problem.heads_kv && again.q_len == problem.q_len &&
+                again.k_len == problem.k_len);
+    char class_text[TEXT_SIZE];
+    assert_true(fcl_problem_class(&problem, FCL_FUSED, class_text, sizeof class_text) > 0);
+    assert_null(strpbrk(class_text, "\t\n"));
+    return 1;
+}
+
+static int rewrite_config(const char *text, char *written)
+{
+    struct fcl_config config;
+    char reason[40];
+    const enum fcl_status status = fcl_config_parse(text, &config, reason, sizeof reason);
+    if (status != FCL_OK) {
+        assert_int_equal(status, FCL_INVALID_ARGUMENT);
+        assert_true(strlen(reason) > 0);
+        return 0;
+    }
+    assert_true(fcl_config_format(&config, written, TEXT_SIZE) < TEXT_SIZE);
+    struct fcl_config again;
+    assert_int_equal(fcl_config_parse(written, &again, NULL, 0), FCL_OK);
+    assert_memory_equal(&again, &config, sizeof again);
+    return 1;
+}
+
+static int rewrite_wisdom(const char *text, char *written)
+{
+    fcl_wisdom *wisdom = fcl_wisdom_create();
+    char reason[40];
+    const enum fcl_status status = fcl_wisdom_import(wisdom, text, NULL, reason, sizeof reason);
+    if (status == FCL_OK) {
+        struct fcl_text whole = {0};
+        fcl_wisdom_write(wisdom, &whole);
+        assert_true(fcl_text_emit(&whole, written, 2 * TEXT_SIZE) < 2 * TEXT_SIZE);
+    } else {
+        assert_int_equal(status, FCL_IO_ERROR);
+        assert_true(strlen(reason) > 0);
+        assert_int_equal(fcl_wisdom_count(wisdom), 0);
+    }
+    fcl_wisdom_destroy(&wisdom);
+    return status == FCL_OK;
+}
+
+// Rewrites a copy of exactly the text's size, so that a sanitizer sees reads behind it.
+static int rewrite_copy(rewrite_function rewrite, const char *text, char *written)
+{
+    const size_t size = strlen(text) + 1;
+    char *copy = malloc(size);
+    memcpy(copy, text, size);
+    const int parsed = rewrite(copy, written);
+    free(copy);
+    return parsed;
+}
+
+static void mutate(const char *const *seeds, size_t count, rewrite_function rewrite)
+{
+    uint64_t seed = 20240229;
+    int parsed = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        char text[TEXT_SIZE], first[2 * TEXT_SIZE], second[2 * TEXT_SIZE];
+        snprintf(text, sizeof text, "%s", seeds[pick(&seed, count)]);
+        for (size_t n = pick(&seed, 4); n > 0; n--)
+            damage(text, seeds[pick(&seed, count)], &seed);
+        if (!rewrite_copy(rewrite, text, first))
+            continue;
+        parsed++;
+        if (!rewrite_copy(rewrite, first, second))
+            fail_msg("`%s` became `%s`, which does not parse", text, first);
+        assert_string_equal(first, second);
+    }
+    // The damage must neither spare nor break everything.
+    assert_true(parsed > ROUNDS / 10 && parsed < ROUNDS * 9 / 10);
+}
+
+static void problems_survive(void **state)
+{
+    (void)state;
+    mutate(problems, FCL_COUNT(problems), rewrite_problem);
+}
+
+static void configs_survive(void **state)
+{
+    (void)state;
+    mutate(configs, FCL_COUNT(configs), rewrite_config);
+}
+
+static void wisdoms_survive(void **state)
+{
+    (void)state;
+    mutate(wisdoms, FCL_COUNT(wisdoms), rewrite_wisdom);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(problems_survive),
+        cmocka_unit_test(configs_survive),
+        cmocka_unit_test(wisdoms_survive),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

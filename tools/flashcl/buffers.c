@@ -1,0 +1,191 @@
+// Makes, fills and reads the device buffers of one problem.
+#include "buffers.h"
+
+#include "memory.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define FILL_ELEMENTS 65536 // written at once
+
+static enum fcl_dtype tensor_type(const struct fcl_problem *problem, enum buffer_role role)
+{
+    const enum fcl_dtype types[BUFFER_COUNT] = {problem->dtype_q, problem->dtype_k,
+                                                problem->dtype_v, problem->dtype_o, FCL_F32};
+    return types[role];
+}
+
+static int uses(const struct fcl_problem *problem, enum buffer_role role)
+{
+    int statistics = problem->pass == FCL_PASS_STATISTICS;
+    if (role == BUFFER_LSE) {
+        return problem->lse || statistics;
+    }
+    return !(statistics && (role == BUFFER_V || role == BUFFER_O));
+}
+
+size_t buffers_elements(const struct fcl_problem *problem, enum buffer_role role)
+{
+    int key_side = role == BUFFER_K || role == BUFFER_V;
+    if (!uses(problem, role)) {
+        return 0;
+    }
+    const int widths[BUFFER_COUNT] = {problem->head_dim_qk, problem->head_dim_qk,
+                                      problem->head_dim_v, problem->head_dim_v, 1};
+    return (size_t)problem->batch * (size_t)(key_side ? problem->heads_kv : problem->heads_q) *
+           (size_t)(key_side ? problem->k_len : problem->q_len) * (size_t)widths[role];
+}
+
+size_t buffers_bytes(const struct fcl_problem *problem, enum buffer_role role)
+{
+    return buffers_elements(problem, role) * fcl_dtype_size(tensor_type(problem, role));
+}
+
+static struct fcl_shape shape_of(const struct fcl_problem *problem)
+{
+    return (struct fcl_shape){.batch = problem->batch,
+                              .heads_q = problem->heads_q,
+                              .heads_kv = problem->heads_kv,
+                              .q_len = problem->q_len,
+                              .k_len = problem->k_len};
+}
+
+// The status that an OpenCL error of memory traffic stands for, with a sentence in the session.
+static enum fcl_status translate(struct session *session, cl_int status, const char *action,
+                                 size_t bytes)
+{
+    if (status == CL_SUCCESS) {
+        return FCL_OK;
+    }
+    snprintf(session->error, sizeof(session->error), "%s %zu bytes failed: OpenCL error %d", action,
+             bytes, (int)status);
+    return status == CL_INVALID_BUFFER_SIZE || status == CL_MEM_OBJECT_ALLOCATION_FAILURE ||
+                   status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY
+               ? FCL_OUT_OF_MEMORY
+               : FCL_DEVICE_ERROR;
+}
+
+static enum fcl_status create_one(struct session *session, size_t bytes, cl_mem *created)
+{
+    cl_int status;
+    *created = clCreateBuffer(session->context, CL_MEM_READ_WRITE, bytes, NULL, &status);
+    return translate(session, status, "allocating", bytes);
+}
+
+enum fcl_status buffers_create(struct session *session, const fcl_plan *plan,
+                               const struct fcl_problem *problem, struct buffers *buffers)
+{
+    *buffers = (struct buffers){.workspace = NULL};
+    const struct fcl_shape shape = shape_of(problem);
+    size_t workspace = 0;
+    enum fcl_status status = fcl_plan_workspace_size(plan, &shape, &workspace);
+    for (int role = 0; role < BUFFER_COUNT && status == FCL_OK; role++) {
+        if (uses(problem, (enum buffer_role)role)) {
+            // An empty tensor still gets a buffer: OpenCL has none of 0 bytes.
+            size_t bytes = buffers_bytes(problem, (enum buffer_role)role);
+            status = create_one(session, bytes > 0 ? bytes : 16, &buffers->tensors[role]);
+        }
+    }
+    if (status == FCL_OK && workspace > 0) {
+        status = create_one(session, workspace, &buffers->workspace);
+    }
+    if (status != FCL_OK) {
+        buffers_free(buffers);
+    }
+    return status;
+}
+
+void buffers_free(struct buffers *buffers)
+{
+    for (int role = 0; role < BUFFER_COUNT; role++) {
+        if (buffers->tensors[role] != NULL) {
+            clReleaseMemObject(buffers->tensors[role]);
+        }
+    }
+    if (buffers->workspace != NULL) {
+        clReleaseMemObject(buffers->workspace);
+    }
+    *buffers = (struct buffers){.workspace = NULL};
+}
+
+enum fcl_status buffers_write(struct session *session, struct buffers *buffers,
+                              const struct fcl_problem *problem, enum buffer_role role,
+                              const void *data)
+{
+    size_t bytes = buffers_bytes(problem, role);
+    cl_int status = CL_SUCCESS;
+    if (bytes > 0) {
+        status = clEnqueueWriteBuffer(session->queue, buffers->tensors[role], CL_TRUE, 0, bytes,
+                                      data, 0, NULL, NULL);
+    }
+    return translate(session, status, "writing", bytes);
+}
+
+enum fcl_status buffers_read(struct session *session, const struct buffers *buffers,
+                             const struct fcl_problem *problem, enum buffer_role role, void *data)
+{
+    size_t bytes = buffers_bytes(problem, role);
+    cl_int status = CL_SUCCESS;
+    if (bytes > 0) {
+        status = clEnqueueReadBuffer(session->queue, buffers->tensors[role], CL_TRUE, 0, bytes,
+                                     data, 0, NULL, NULL);
+    }
+    return translate(session, status, "reading", bytes);
+}
+
+// Marsaglia's xorshift (2003), the upper 24 bits as a number in (-1, 1).
+static float next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return ((float)(*state >> 40) + 0.5f) / 8388608.0f - 1.0f;
+}
+
+static enum fcl_status fill_one(struct session *session, struct buffers *buffers,
+                                const struct fcl_problem *problem, enum buffer_role role,
+                                void *block)
+{
+    enum fcl_dtype type = tensor_type(problem, role);
+    size_t count = buffers_elements(problem, role), size = fcl_dtype_size(type);
+    uint64_t state = UINT64_C(88172645463325252) + (uint64_t)role;
+    cl_int status = CL_SUCCESS;
+    for (size_t done = 0; done < count && status == CL_SUCCESS; done += FILL_ELEMENTS) {
+        size_t part = count - done < FILL_ELEMENTS ? count - done : FILL_ELEMENTS;
+        for (size_t i = 0; i < part; i++) {
+            fcl_element_store(block, type, (int64_t)i, next_random(&state));
+        }
+        status = clEnqueueWriteBuffer(session->queue, buffers->tensors[role], CL_TRUE, done * size,
+                                      part * size, block, 0, NULL, NULL);
+    }
+    return translate(session, status, "writing", count * size);
+}
+
+enum fcl_status buffers_fill(struct session *session, struct buffers *buffers,
+                             const struct fcl_problem *problem)
+{
+    static const enum buffer_role inputs[] = {BUFFER_Q, BUFFER_K, BUFFER_V};
+    void *block = memory_get(FILL_ELEMENTS, sizeof(float));
+    enum fcl_status status = FCL_OK;
+    for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]) && status == FCL_OK; i++) {
+        status = fill_one(session, buffers, problem, inputs[i], block);
+    }
+    free(block);
+    return status;
+}
+
+struct fcl_attention_args buffers_arguments(const struct buffers *buffers,
+                                            const struct fcl_problem *problem, float scale)
+{
+    return (struct fcl_attention_args){
+        .struct_size = sizeof(struct fcl_attention_args),
+        .shape = shape_of(problem),
+        .q.buffer = buffers->tensors[BUFFER_Q],
+        .k.buffer = buffers->tensors[BUFFER_K],
+        .v.buffer = buffers->tensors[BUFFER_V],
+        .o.buffer = buffers->tensors[BUFFER_O],
+        .lse = buffers->tensors[BUFFER_LSE],
+        .scale = scale,
+        .workspace = buffers->workspace,
+    };
+}

@@ -1,0 +1,39 @@
+// The device buffers of one problem: contiguous tensors in the problem's own layout.
+#ifndef FLASHCL_TOOL_BUFFERS_H
+#define FLASHCL_TOOL_BUFFERS_H
+
+#include "session.h"
+
+enum buffer_role { BUFFER_Q, BUFFER_K, BUFFER_V, BUFFER_O, BUFFER_LSE, BUFFER_COUNT };
+
+struct buffers {
+    cl_mem tensors[BUFFER_COUNT]; // NULL where the problem does not use one
+    cl_mem workspace;
+};
+
+// Elements and bytes of a tensor; 0 where the problem does not use it.
+size_t buffers_elements(const struct fcl_problem *problem, enum buffer_role role);
+size_t buffers_bytes(const struct fcl_problem *problem, enum buffer_role role);
+
+// Makes all buffers and the plan's workspace. On failure nothing is kept and session->error says
+// why: OUT_OF_MEMORY where the device cannot hold them.
+enum fcl_status buffers_create(struct session *session, const fcl_plan *plan,
+                               const struct fcl_problem *problem, struct buffers *buffers);
+void buffers_free(struct buffers *buffers);
+
+// Copies a whole tensor to or from the device; an empty one is fine.
+enum fcl_status buffers_write(struct session *session, struct buffers *buffers,
+                              const struct fcl_problem *problem, enum buffer_role role,
+                              const void *data);
+enum fcl_status buffers_read(struct session *session, const struct buffers *buffers,
+                             const struct fcl_problem *problem, enum buffer_role role, void *data);
+
+// Fills the inputs with numbers in (-1, 1), the same ones in every run.
+enum fcl_status buffers_fill(struct session *session, struct buffers *buffers,
+                             const struct fcl_problem *problem);
+
+// The launch arguments for the buffers.
+struct fcl_attention_args buffers_arguments(const struct buffers *buffers,
+                                            const struct fcl_problem *problem, float scale);
+
+#endif

@@ -1,0 +1,52 @@
+// Operations and bytes of a problem.
+#include "traffic.h"
+
+// A query i sees the keys j <= i + shift: none before row -shift, all from row k_len - 1 - shift.
+double traffic_pairs(const struct fcl_problem *problem)
+{
+    double rows = (double)problem->q_len, keys = (double)problem->k_len;
+    if (problem->mask == FCL_MASK_NONE) {
+        return rows * keys;
+    }
+    double shift = problem->mask == FCL_MASK_CAUSAL_TOP_LEFT ? 0 : keys - rows;
+    double first = shift < 0 ? -shift : 0;
+    double full = keys - 1 - shift;
+    full = full < first ? first : full > rows ? rows : full;
+    if (first >= rows) {
+        return 0;
+    }
+    // Rows first .. full - 1 see first + shift + 1, one more each, .. full + shift keys.
+    return (full - first) * (first + full + 1 + 2 * shift) / 2 + (rows - full) * keys;
+}
+
+static int has_output(const struct fcl_problem *problem)
+{
+    return problem->pass != FCL_PASS_STATISTICS;
+}
+
+double traffic_operations(const struct fcl_problem *problem)
+{
+    double width = problem->head_dim_qk + (has_output(problem) ? problem->head_dim_v : 0);
+    return 2 * (double)problem->batch * (double)problem->heads_q * traffic_pairs(problem) * width;
+}
+
+double traffic_bytes(const struct fcl_problem *problem, enum fcl_implementation implementation)
+{
+    double queries = (double)problem->batch * (double)problem->heads_q * (double)problem->q_len;
+    double keys = (double)problem->batch * (double)problem->heads_kv * (double)problem->k_len;
+    double q = (double)fcl_dtype_size(problem->dtype_q),
+           k = (double)fcl_dtype_size(problem->dtype_k);
+    double v = (double)fcl_dtype_size(problem->dtype_v),
+           o = (double)fcl_dtype_size(problem->dtype_o);
+    double bytes = queries * problem->head_dim_qk * q + keys * problem->head_dim_qk * k;
+    if (has_output(problem)) {
+        bytes += keys * problem->head_dim_v * v + queries * problem->head_dim_v * o;
+    }
+    if (problem->lse || !has_output(problem)) {
+        bytes += queries * sizeof(float);
+    }
+    if (implementation == FCL_UNFUSED) {
+        bytes += 4 * queries * (double)problem->k_len * q;
+    }
+    return bytes;
+}

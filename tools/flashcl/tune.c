@@ -1,0 +1,247 @@
+// `flashcl tune`: the fastest verified configuration of each problem, kept as wisdom.
+#include "folders.h"
+#include "memory.h"
+#include "message.h"
+#include "problems.h"
+#include "session.h"
+#include "status.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int run_tune(int argc, const char **argv);
+
+const struct verb verb_tune = {
+    .name = "tune",
+    .arguments = "[PROBLEM...]",
+    .summary = "find and keep the fastest configurations",
+    .details =
+        "Builds, verifies and times every valid configuration of each problem, then the best ones\n"
+        "in turn with the default. A winner that beats the default beyond the spread goes into\n"
+        "the wisdom file, from which every later plan of that class of problems on this device\n"
+        "takes it. The rows that are printed have the form of that file. Without problems: a few\n"
+        "small ones.\n\n"
+        "The exit code is 6 when a problem has no valid configuration, 7 when the budget ended\n"
+        "the search before its end: then the best so far counts.\n\n"
+        "  flashcl tune --budget 300 'fwd h8 q4096 d128 f16 causal-tl'",
+    .run = run_tune,
+};
+
+static const struct report_column columns[] = {
+    {"problem", REPORT_WORD, 0, 0},     {"device", REPORT_WORD, 0, 1},
+    {"driver", REPORT_WORD, 0, 1},      {"impl", REPORT_WORD, 0, 0},
+    {"config", REPORT_WORD, 0, 0},      {"default_config", REPORT_WORD, 0, 0},
+    {"status", REPORT_WORD, 0, 0},      {"median_ms", REPORT_FIXED, 4, 0},
+    {"default_ms", REPORT_FIXED, 4, 0}, {"speedup", REPORT_FIXED, 3, 0},
+    {"spread", REPORT_FIXED, 3, 0},     {"clock", REPORT_WORD, 0, 0},
+    {"pruned", REPORT_INTEGER, 0, 0},   {"tried", REPORT_INTEGER, 0, 0},
+    {"failed", REPORT_INTEGER, 0, 0},   {"stored", REPORT_INTEGER, 0, 0},
+    {"row", REPORT_WORD, 0, 1}};
+
+static const char *const default_problems[] = {
+    "fwd h8 q1024 d64 f32",
+    "fwd h8 q1024 d64 f16 causal-tl",
+    "fwd h8 q1024 d128 f16",
+};
+
+struct tune {
+    // From the command line.
+    char *impl_text;
+    double seconds;
+    long long evaluations;
+    int no_store;
+    struct problem_list problems;
+    struct implementation_list implementations;
+    // Under way.
+    const struct options *options;
+    struct session session;
+    struct report report;
+    double end; // seconds of the clock at which the budget is used up
+    double best_ms;
+    char (*rows)[sizeof(((struct fcl_tune_result *)0)->row)]; // wisdom rows of the winners
+    size_t row_count;
+    int code;
+};
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static int read_own(struct tune *tune)
+{
+    if (!(tune->seconds >= 0) || !isfinite(tune->seconds)) {
+        return options_usage(&verb_tune, "--budget %g: 0 (none) or more seconds are allowed",
+                             tune->seconds);
+    }
+    if (tune->evaluations < 0) {
+        return options_usage(&verb_tune, "--max-evals %lld: 0 (all) or more is allowed",
+                             tune->evaluations);
+    }
+    int code = implementations_read(&tune->implementations, &verb_tune, tune->impl_text);
+    return code == EXIT_OK
+               ? problems_read(&tune->problems, &verb_tune, tune->options, 0, default_problems,
+                               sizeof(default_problems) / sizeof(default_problems[0]))
+               : code;
+}
+
+// Whether winners can be kept, after one warning where they cannot though they should.
+static int prepare_wisdom(const struct tune *tune)
+{
+    if (tune->no_store || tune->options->no_wisdom) {
+        return 0;
+    }
+    if (tune->session.wisdom == NULL) {
+        char *reason;
+        free(folders_wisdom(tune->options, &reason));
+        message_warning("%s: winners are not stored (--wisdom, --no-store)", reason);
+        free(reason);
+        return 0;
+    }
+    folders_make_parents(tune->session.wisdom);
+    return 1;
+}
+
+static void show_trial(void *user, const struct fcl_trial *trial)
+{
+    struct tune *tune = user;
+    if (trial->status == FCL_OK && !(tune->best_ms <= trial->timing.median_ms)) {
+        tune->best_ms = trial->timing.median_ms;
+    }
+    if (tune->options->verbose) {
+        message_note("%s: %s%s%s", trial->config, status_word(trial->status),
+                     trial->reason[0] != '\0' ? ": " : "", trial->reason);
+    }
+    message_progress("%zu/%zu best %.4f ms %s", trial->number, trial->total, tune->best_ms,
+                     trial->config);
+}
+
+static void add_row(struct tune *tune, const struct problem_entry *entry,
+                    enum fcl_implementation implementation, enum fcl_status status,
+                    const struct fcl_tune_result *result)
+{
+    struct report *report = &tune->report;
+    int won = (status == FCL_OK || status == FCL_BUDGET_REACHED) && result->config[0] != '\0';
+    report_row(report);
+    report_set_text(report, "problem", entry->text);
+    report_set_text(report, "device", tune->session.entry->name);
+    report_set_text(report, "driver", tune->session.caps->driver);
+    report_set_text(report, "impl", implementation_text(implementation));
+    report_set_text(report, "status", status_word(status));
+    report_set_integer(report, "pruned", (int64_t)result->pruned);
+    report_set_integer(report, "tried", (int64_t)result->tried);
+    report_set_integer(report, "failed", (int64_t)result->failed);
+    report_set_integer(report, "stored", result->stored);
+    if (won) {
+        report_set_text(report, "config", result->config);
+        report_set_text(report, "default_config", result->default_config);
+        report_set_real(report, "median_ms", result->timing.median_ms);
+        report_set_real(report, "spread", result->timing.spread);
+        report_set_text(report, "clock", fcl_clock_text(result->timing.clock));
+        report_set_text(report, "row", result->row);
+        memcpy(tune->rows[tune->row_count++], result->row, sizeof(result->row));
+    }
+    if (won && result->default_timing.median_ms > 0) {
+        report_set_real(report, "default_ms", result->default_timing.median_ms);
+        report_set_real(report, "speedup",
+                        result->default_timing.median_ms / result->timing.median_ms);
+    }
+    report_row_end(report);
+    tune->code = status_graver(tune->code, status_exit(status));
+}
+
+static void tune_problem(struct tune *tune, const struct problem_entry *entry,
+                         enum fcl_implementation implementation, int store)
+{
+    struct fcl_tune_result result = {.stored = 0};
+    double left = tune->seconds > 0 ? tune->end - now() : 0;
+    enum fcl_status status = FCL_BUDGET_REACHED;
+    session_forget(&tune->session);
+    tune->best_ms = NAN;
+    if (tune->seconds == 0 || left > 0) {
+        const struct fcl_tune_options options = {
+            .struct_size = sizeof(options),
+            .implementation = implementation,
+            .seconds = left,
+            .evaluations = (size_t)tune->evaluations,
+            .progress = show_trial,
+            .user = tune,
+            .store = store,
+        };
+        status = fcl_attention_tune(tune->session.device, &entry->problem, &options, &result);
+    }
+    if (status != FCL_OK) {
+        message_note("%s (%s): %s", entry->text, implementation_text(implementation),
+                     session_sentence(&tune->session, status));
+    }
+    add_row(tune, entry, implementation, status, &result);
+}
+
+// The winners as a wisdom file: what the text form ends with.
+static void print_wisdom(const struct tune *tune)
+{
+    if (tune->options->format != REPORT_TEXT || tune->row_count == 0) {
+        return;
+    }
+    printf("\nflashcl-wisdom 1\n");
+    for (size_t i = 0; i < tune->row_count; i++) {
+        printf("%s\n", tune->rows[i]);
+    }
+}
+
+static int tune_all(struct tune *tune)
+{
+    int code = session_open(&tune->session, tune->options);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    int store = prepare_wisdom(tune);
+    session_print_device(&tune->session, tune->options);
+    report_init(&tune->report, stdout, tune->options->format, REPORT_TABLE, columns,
+                sizeof(columns) / sizeof(columns[0]));
+    tune->rows =
+        memory_get(tune->problems.count * tune->implementations.count, sizeof(*tune->rows));
+    tune->end = now() + tune->seconds;
+    for (size_t i = 0; i < tune->problems.count; i++) {
+        for (size_t j = 0; j < tune->implementations.count; j++) {
+            tune_problem(tune, &tune->problems.entries[i], tune->implementations.entries[j], store);
+        }
+    }
+    message_progress_end();
+    report_finish(&tune->report);
+    print_wisdom(tune);
+    return tune->code;
+}
+
+static int run_tune(int argc, const char **argv)
+{
+    struct options options = {.context = NULL};
+    struct tune tune = {.options = &options};
+    struct poptOption table[] = {
+        {"impl", '\0', POPT_ARG_STRING, &tune.impl_text, 0,
+         "fused: one kernel; unfused: three kernels over a score matrix (default: fused)",
+         "fused,unfused"},
+        {"budget", '\0', POPT_ARG_DOUBLE, &tune.seconds, 0,
+         "stop after this time, all problems together (default: none)", "SECONDS"},
+        {"max-evals", '\0', POPT_ARG_LONGLONG, &tune.evaluations, 0,
+         "stop after so many configurations of a problem (default: all)", "N"},
+        {"no-store", '\0', POPT_ARG_NONE, &tune.no_store, 0, "leave the wisdom file as it is",
+         NULL},
+        POPT_TABLEEND,
+    };
+    int code = options_parse(&options, &verb_tune, table, argc, argv);
+    if (code == OPTIONS_PROCEED) {
+        code = read_own(&tune);
+        code = code == EXIT_OK ? tune_all(&tune) : code;
+    }
+    session_close(&tune.session);
+    problems_free(&tune.problems);
+    options_free(&options);
+    free(tune.impl_text);
+    free(tune.rows);
+    return code;
+}
