@@ -347,6 +347,10 @@ static enum fcl_status tune(struct tuning *t)
     size_t i = 0;
     for (; i < t->count && !budget_reached(t); i++)
         try_candidate(t, &t->candidates[i]);
+    if (i < t->count && !t->finalist_count)
+        return fcl_device_fail(t->device, FCL_BUDGET_REACHED,
+                               "%zu of %zu configurations were tried in the budget, none passed", i,
+                               t->count);
     status = conclude(t);
     return status ? status : i < t->count ? FCL_BUDGET_REACHED : FCL_OK;
 }

@@ -3,13 +3,17 @@
 #     sh test_cli.sh PATH-OF-FLASHCL [FILTER]
 # Needs an OpenCL device; FILTER runs only the groups whose name contains it.
 set -u
-flashcl=$1
+case $1 in
+*/*) flashcl=$(cd "$(dirname "$1")" && pwd)/$(basename "$1") ;;
+*) flashcl=$1 ;;
+esac
 filter=${2:-}
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 export HOME="$work/home"
 mkdir "$HOME"
+cd "$work" || exit 1
 unset XDG_CACHE_HOME XDG_CONFIG_HOME
 # The CPU device where there is one: small problems, and the same everywhere.
 device=$("$flashcl" info --format csv 2>/dev/null | python3 "$here/rows.py" csv get index type |
@@ -151,6 +155,8 @@ test_problems() {
 test_devices() {
     run check --device nonsense 'fwd q8 d8'
     refuse "no such device" 3 "matches none"
+    run check --device nonsense
+    refuse "no such device for the built-in problems, which are right" 3 "matches none"
     run check --device 99 'fwd q8 d8'
     refuse "device number out of range" 3 "matches none"
     run check --device '' 'fwd q8 d8'
@@ -179,7 +185,6 @@ test_devices() {
 }
 
 test_npy_errors() {
-    cd "$work" || exit 1
     npy make good.npy f4 4,8 1
     for kind in $(npy kinds); do
         npy spoil bad.npy "$kind"
@@ -251,7 +256,6 @@ judge() {
 }
 
 test_run() {
-    cd "$work" || exit 1
     judge "f4, rank 2" f4 9,8 13,8 13,8
     judge "f2, rank 3, DV != D" f2 2,9,8 2,13,8 2,13,5
     judge "bf16, rank 4" bf16 2,2,9,16 2,2,13,16 2,2,13,16 --bf16
@@ -325,6 +329,9 @@ test_check() {
     check "ends with a summary" grep -q '^[1-9][0-9]* cases, 0 failed, worst ratio 0' "$work/out"
     on check --family generic --format csv 'fwd q33 k65 d64'
     check "a family by its name" sh -c "grep -q ',generic_' '$work/out'"
+    on check --impl unfused --format csv 'lse q33 d64'
+    expect "what an implementation cannot do" 4 "statistics"
+    same "is a row" "unsupported" "$(rows csv get status)"
     # A kernel that forgets to rescale its output when the maximum grows.
     kernels=$here/../../kernels
     cp -r "$kernels" "$work/kernels"
@@ -386,9 +393,10 @@ test_cache() {
     refuse "list without a cache" 2 "--no-cache"
 }
 
-# quiet NAME LINES: the last run worked and wrote so many lines on stderr.
+# quiet NAME LINES: the last run worked and wrote so many lines, or nothing at all, on stderr.
 quiet() {
-    [ "$code" -eq 0 ] && [ "$(wc -l <"$work/err")" -eq "$2" ]
+    [ "$code" -eq 0 ] && [ "$(wc -l <"$work/err")" -eq "$2" ] &&
+        { [ "$2" -gt 0 ] || [ ! -s "$work/err" ]; }
     report "$1 (exit $code)" $?
 }
 
@@ -430,7 +438,7 @@ test_cache_folders() {
     check "which says so" grep -q 'neither XDG_CACHE_HOME nor HOME is set' "$work/err"
     XDG_CACHE_HOME=relative on check 'fwd q8 d8'
     quiet "relative XDG_CACHE_HOME: one warning" 1
-    check "makes nothing" test ! -e relative
+    check "makes nothing" test ! -e relative/flashcl
     export HOME="$home"
     on check --no-cache 'fwd q8 d8'
     quiet "no cache asked for" 0
@@ -512,6 +520,10 @@ test_tune() {
     same "a plan takes the wisdom" "wisdom" "$(rows csv get origin)"
     on cache warm --no-wisdom --format csv 'fwd q64 d64'
     check "and does not when told so" sh -c "! grep -q ',wisdom,' '$work/out'"
+    on tune --budget 0.000001 --no-store --format csv 'fwd q64 d64' 'fwd q64 d32'
+    expect "a budget for nothing" 7
+    same "has a row for each problem" "budget budget" \
+        "$(rows csv get status | tr '\n' ' ' | sed 's/ $//')"
     on tune --max-evals 3 'fwd q64 d64' --caps-mask local_bytes=16,cpu=0
     expect "tune with a bad mask" 2
 }

@@ -1,11 +1,14 @@
 // A handful of small problems against the reference, for slow devices: oclgrind.sh runs it under
-// race and uninitialised checks. Kernels come from the folder FCL_TEST_KERNELS where that is set.
+// race and uninitialised checks. Kernels come from the folder FCL_TEST_KERNELS where that is set;
+// an argument limits it to one family.
 #include "cmocka_all.h"
 
 #include <stdio.h>
 
 #include "attention.h"
 
+// The unfused problems are no larger than the library's self-check: Oclgrind reuses the shadow of a
+// released buffer for a larger one without enlarging it, and calls what lies beyond uninitialised.
 static const struct {
     const char *problem, *config;
     enum fcl_implementation implementation;
@@ -14,10 +17,10 @@ static const struct {
     {"fwd h2 q11 k18 d20/12 f16 none strided", "generic_m8n16w8r4d20p2", FCL_FUSED},
     {"fwd q19 k37 d16 bf16 causal-tl guard-v", "generic_m16n16w32r8d16x1", FCL_FUSED},
     {"lse q20 k36 d20 f32 causal-br", "generic_m16n16w64r4d16", FCL_FUSED},
-    {"fwd q20 k36 d20/12 f32 causal-br lse", "generic_m16n16w64r4d16", FCL_UNFUSED},
+    {"fwd q14 k21 d20/12 f32 causal-br lse", "generic_m16n16w64r4d16", FCL_UNFUSED},
     {"fwd h2/1 q21 k38 d10/6 f32 causal-br lse", "vector_m8n32l4k4c4", FCL_FUSED},
     {"fwd q11 k38 d10/6 f16 none strided guard-v", "vector_m4n32l4k4c4p2", FCL_FUSED},
-    {"fwd q11 k38 d10/6 f32 causal-tl lse", "vector_m4n32l4k4c4", FCL_UNFUSED},
+    {"fwd q4 k37 d10/6 f32 causal-br lse", "vector_m4n32l4k4c4", FCL_UNFUSED},
 };
 
 // Every second element, rows apart, from the second element on.
@@ -61,18 +64,21 @@ static int run(struct test_opencl *opencl, size_t i)
     return right;
 }
 
-int main(void)
+int main(int argument_count, char **arguments)
 {
+    const char *family = argument_count > 1 ? arguments[1] : "";
     struct test_opencl opencl;
     const struct fcl_device_options options = {.kernel_folder = getenv("FCL_TEST_KERNELS")};
     if (!test_opencl_open(&opencl, &options))
         return 77;
     printf("device: %s\n", fcl_device_caps(opencl.device)->name);
-    size_t right = 0;
-    const size_t count = sizeof rows / sizeof *rows;
-    for (size_t i = 0; i < count; i++)
-        right += (size_t)run(&opencl, i);
+    size_t right = 0, count = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!strncmp(rows[i].config, family, strlen(family))) {
+            count++;
+            right += (size_t)run(&opencl, i);
+        }
     test_opencl_close(&opencl);
     printf("%zu of %zu right\n", right, count);
-    return right == count ? 0 : 1;
+    return count > 0 && right == count ? 0 : 1;
 }

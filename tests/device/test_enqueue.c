@@ -5,7 +5,8 @@
 
 #include "attention.h"
 
-static int allocations, buffers;
+static int allocations, buffers, launches;
+static int failing_argument = -1, failing_launch = -1; // which call from now on fails; -1: none
 
 // The linker gives these their names.
 void *__real_malloc(size_t size);
@@ -13,11 +14,21 @@ void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
 cl_mem __real_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
                              cl_int *code);
+cl_int __real_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value);
+cl_int __real_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                                     const size_t *offset, const size_t *global,
+                                     const size_t *local, cl_uint wait_count, const cl_event *wait,
+                                     cl_event *event);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 cl_mem __wrap_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
                              cl_int *code);
+cl_int __wrap_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value);
+cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                                     const size_t *offset, const size_t *global,
+                                     const size_t *local, cl_uint wait_count, const cl_event *wait,
+                                     cl_event *event);
 
 void *__wrap_malloc(size_t size)
 {
@@ -44,43 +55,143 @@ cl_mem __wrap_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size
     return __real_clCreateBuffer(context, flags, size, host, code);
 }
 
-static void launches_allocate_nothing(void **state)
+cl_int __wrap_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
 {
-    (void)state;
-    static const enum fcl_implementation implementations[] = {FCL_FUSED, FCL_UNFUSED};
+    if (failing_argument >= 0 && failing_argument-- == 0)
+        return CL_INVALID_ARG_SIZE;
+    return __real_clSetKernelArg(kernel, index, size, value);
+}
+
+cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                                     const size_t *offset, const size_t *global,
+                                     const size_t *local, cl_uint wait_count, const cl_event *wait,
+                                     cl_event *event)
+{
+    if (failing_launch >= 0 && failing_launch-- == 0)
+        return CL_OUT_OF_RESOURCES;
+    launches++;
+    return __real_clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, wait_count,
+                                         wait, event);
+}
+
+// A fused and an unfused plan for one small problem, on one buffer for everything.
+struct fixture {
     struct test_opencl opencl;
+    fcl_plan *plans[2];
+    cl_mem buffer;
+    struct fcl_attention_args args;
+};
+
+static int set_up(void **state)
+{
+    static struct fixture f;
     struct fcl_problem problem;
     cl_int code;
-    if (!test_opencl_open(&opencl, NULL))
-        skip();
+    *state = NULL;
+    memset(&f, 0, sizeof f);
+    if (!test_opencl_open(&f.opencl, NULL))
+        return 0;
     assert_int_equal(fcl_problem_parse("fwd h2 q32 k32 d16", &problem, NULL, 0), FCL_OK);
-    cl_mem buffer = clCreateBuffer(opencl.context, CL_MEM_READ_WRITE, 2 * 64 * 64 * 4, NULL, &code);
+    f.buffer = clCreateBuffer(f.opencl.context, CL_MEM_READ_WRITE, 2 * 64 * 64 * 4, NULL, &code);
     assert_int_equal(code, CL_SUCCESS);
-    struct fcl_attention_args args = {
-        .struct_size = sizeof args, .shape = {1, 2, 2, 32, 32}, .workspace = buffer};
-    args.q.buffer = args.k.buffer = args.v.buffer = args.o.buffer = buffer;
-    for (int i = 0; i < 2; i++) {
-        allocations = buffers = 0;
-        fcl_plan *plan = test_plan(&opencl, &problem, implementations[i], NULL);
-        assert_true(allocations > 0 && buffers > 0);
-        allocations = buffers = 0;
-        for (int n = 0; n < 10; n++) {
-            cl_event event;
-            assert_int_equal(fcl_attention_enqueue(plan, opencl.queue, &args, 0, NULL, &event),
-                             FCL_OK);
+    f.args = (struct fcl_attention_args){
+        .struct_size = sizeof f.args, .shape = {1, 2, 2, 32, 32}, .workspace = f.buffer};
+    f.args.q.buffer = f.args.k.buffer = f.args.v.buffer = f.args.o.buffer = f.buffer;
+    allocations = buffers = 0;
+    f.plans[0] = test_plan(&f.opencl, &problem, FCL_FUSED, NULL);
+    f.plans[1] = test_plan(&f.opencl, &problem, FCL_UNFUSED, NULL);
+    assert_true(allocations > 0 && buffers > 0); // the counters do count
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    if (!f)
+        return 0;
+    clFinish(f->opencl.queue);
+    fcl_plan_destroy(&f->plans[0]);
+    fcl_plan_destroy(&f->plans[1]);
+    clReleaseMemObject(f->buffer);
+    test_opencl_close(&f->opencl);
+    return 0;
+}
+
+static struct fixture *fixture_of(void **state)
+{
+    if (!*state)
+        skip();
+    allocations = buffers = launches = 0;
+    return *state;
+}
+
+static void launches_allocate_nothing(void **state)
+{
+    struct fixture *f = fixture_of(state);
+    for (int n = 0; n < 20; n++) {
+        cl_event event;
+        assert_int_equal(
+            fcl_attention_enqueue(f->plans[n % 2], f->opencl.queue, &f->args, 0, NULL, &event),
+            FCL_OK);
+        clReleaseEvent(event);
+    }
+    assert_int_equal(allocations, 0);
+    assert_int_equal(buffers, 0);
+    assert_int_equal(launches, 10 * 1 + 10 * 3);
+}
+
+// Whichever call fails, enqueue says so, gives no event, and stops there.
+static void every_failure_is_returned(void **state)
+{
+    struct fixture *f = fixture_of(state);
+    static const int arguments[2] = {6, 11}, kernels[2] = {1, 3};
+    for (int p = 0; p < 2; p++) {
+        for (int n = 0; n < arguments[p] + kernels[p]; n++) {
+            cl_event event = NULL;
+            const int of_argument = n < arguments[p];
+            memset(&f->opencl.capture, 0, sizeof f->opencl.capture);
+            failing_argument = of_argument ? n : -1;
+            failing_launch = of_argument ? -1 : n - arguments[p];
+            launches = 0;
+            assert_int_not_equal(
+                fcl_attention_enqueue(f->plans[p], f->opencl.queue, &f->args, 0, NULL, &event),
+                FCL_OK);
+            assert_null(event);
+            assert_true(launches < kernels[p]);
+            assert_non_null(strstr(f->opencl.capture.text,
+                                   of_argument ? "clSetKernelArg" : "clEnqueueNDRangeKernel"));
+        }
+    }
+    failing_argument = failing_launch = -1;
+    assert_int_equal(fcl_attention_enqueue(f->plans[1], f->opencl.queue, &f->args, 0, NULL, NULL),
+                     FCL_OK);
+}
+
+// No kernel is ever launched with nothing to do.
+static void empty_launches_are_not_launched(void **state)
+{
+    struct fixture *f = fixture_of(state);
+    for (int p = 0; p < 2; p++)
+        for (int n = 0; n < 2; n++) {
+            cl_event event = NULL;
+            struct fcl_attention_args args = f->args;
+            *(n ? &args.shape.batch : &args.shape.q_len) = 0;
+            assert_int_equal(
+                fcl_attention_enqueue(f->plans[p], f->opencl.queue, &args, 0, NULL, &event),
+                FCL_OK);
+            assert_int_equal(clWaitForEvents(1, &event), CL_SUCCESS);
             clReleaseEvent(event);
         }
-        assert_int_equal(allocations, 0);
-        assert_int_equal(buffers, 0);
-        clFinish(opencl.queue);
-        fcl_plan_destroy(&plan);
-    }
-    clReleaseMemObject(buffer);
-    test_opencl_close(&opencl);
+    assert_int_equal(launches, 0);
 }
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(launches_allocate_nothing)};
+    const struct CMUnitTest tests[] = {TEST(launches_allocate_nothing),
+                                       TEST(every_failure_is_returned),
+                                       TEST(empty_launches_are_not_launched)};
     return cmocka_run_group_tests_name("enqueue", tests, NULL, NULL);
 }

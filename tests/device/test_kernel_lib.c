@@ -6,15 +6,11 @@
 #include <stdio.h>
 
 #include "attention/element.h"
-#include "files.h"
 #include "kernels.h"
 
 #define HIDDEN (-3.402823466e38f)
-#define POISON 0x5a5a5a5a
 
-static const struct {
-    const char *problem, *config;
-} rows[] = {
+static const struct test_kernels_row rows[] = {
     {"fwd d4/6 q1 none", "generic_m16n16w16r4d4p2"},
     {"fwd d4/6 q1 causal-tl strided", "generic_m16n16w64r4d4"},
     {"fwd d4/6 q1 f16 none", "vector_m8n32l4k4c4"},
@@ -26,15 +22,6 @@ static struct test_opencl opencl;
 static struct test_kernels cases[FCL_COUNT(rows)];
 static size_t case_count;
 static const char *data_folder;
-
-static void *filled(size_t bytes)
-{
-    uint32_t *words = malloc(bytes + sizeof *words);
-    assert_non_null(words);
-    for (size_t i = 0; i <= bytes / sizeof *words; i++)
-        words[i] = POISON;
-    return words;
-}
 
 static float float_of(uint32_t bits)
 {
@@ -63,7 +50,7 @@ static int same_number(float a, float b)
 static void check_load(const struct test_kernels *k, cl_int dtype, const void *in)
 {
     const size_t bytes = PATTERNS * sizeof(float);
-    float *single = filled(bytes), *lanes = filled(bytes);
+    float *single = test_poisoned(bytes), *lanes = test_poisoned(bytes);
     const struct test_argument arguments[] = {
         {TEST_INPUT, (void *)in, PATTERNS * fcl_dtype_size((enum fcl_dtype)dtype)},
         {TEST_OUTPUT, single, bytes},
@@ -111,7 +98,7 @@ static void check_store(const struct test_kernels *k, cl_int dtype, const float 
 {
     const int count = PATTERNS * AROUND;
     const size_t bytes = (size_t)count * fcl_dtype_size((enum fcl_dtype)dtype);
-    void *single = filled(bytes), *lanes = filled(bytes);
+    void *single = test_poisoned(bytes), *lanes = test_poisoned(bytes);
     const struct test_argument arguments[] = {
         {TEST_INPUT, (void *)in, (size_t)count * sizeof *in},
         {TEST_OUTPUT, single, bytes},
@@ -132,8 +119,8 @@ static void check_store(const struct test_kernels *k, cl_int dtype, const float 
 
 static void elements_convert_as_on_the_host(void **state)
 {
-    uint16_t *patterns = filled(PATTERNS * sizeof *patterns);
-    float *floats = filled(PATTERNS * AROUND * sizeof *floats);
+    uint16_t *patterns = test_poisoned(PATTERNS * sizeof *patterns);
+    float *floats = test_poisoned(PATTERNS * AROUND * sizeof *floats);
     (void)state;
     for (int i = 0; i < PATTERNS; i++) {
         patterns[i] = (uint16_t)i;
@@ -171,12 +158,6 @@ static const int64_t lengths[][2] = {{1, 1},   {1, 16},  {1, 40},  {9, 4},   {16
                                      {17, 33}, {40, 7},  {7, 40},  {33, 0},  {63, 65},
                                      {65, 63}, {48, 31}, {31, 48}, {50, 97}, {100, 3}};
 
-static int is_visible(const struct fcl_problem *p, int64_t i, int64_t j)
-{
-    const int64_t shift = p->mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT ? p->k_len - p->q_len : 0;
-    return j >= 0 && j < p->k_len && (p->mask == FCL_MASK_NONE || j <= i + shift);
-}
-
 static void set_up_schedule(struct schedule *s, const struct test_kernels *k, enum fcl_mask mask,
                             int64_t q_len, int64_t k_len)
 {
@@ -202,9 +183,9 @@ static void set_up_schedule(struct schedule *s, const struct test_kernels *k, en
         .heads = HEADS,
         .group = HEADS / KV_HEADS,
         .shift = mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT ? (cl_int)(k_len - q_len) : 0};
-    s->works = filled((size_t)s->groups * sizeof *s->works);
-    s->blocks = filled((size_t)s->groups * sizeof *s->blocks);
-    s->views = filled((size_t)s->groups * sizeof *s->views);
+    s->works = test_poisoned((size_t)s->groups * sizeof *s->works);
+    s->blocks = test_poisoned((size_t)s->groups * sizeof *s->blocks);
+    s->views = test_poisoned((size_t)s->groups * sizeof *s->views);
     const struct test_argument arguments[] = {
         {TEST_OUTPUT, s->works, (size_t)s->groups * sizeof *s->works},
         {TEST_OUTPUT, s->blocks, (size_t)s->groups * sizeof *s->blocks},
@@ -253,7 +234,7 @@ static int64_t count_visible(const struct schedule *s, int64_t row, int64_t key,
     int64_t count = 0;
     for (int64_t i = row; i < row + s->k->config.block_m && i < s->problem.q_len; i++)
         for (int64_t j = key; j < key + s->k->config.block_n; j++)
-            if (is_visible(&s->problem, i, j)) {
+            if (test_is_visible(&s->problem, i, j)) {
                 count++;
                 *end = j + 1 > *end ? j + 1 : *end;
             }
@@ -356,7 +337,7 @@ static void check_visits(const struct test_kernels *k, enum fcl_mask mask, int64
     for (int i = 0; i < PLACES; i++)
         for (int j = 0; j < PLACES; j++) {
             const int at = (i / lanes * PLACES + j) * lanes + i % lanes;
-            const float right = is_visible(&p, i, j) ? 7.0f : HIDDEN;
+            const float right = test_is_visible(&p, i, j) ? 7.0f : HIDDEN;
             if (edge[at] != right || inside[at] != 7.0f)
                 fail_msg("%s: q%d k%d: row %d, key %d became %g on an edge and %g elsewhere",
                          k->name, (int)q_len, (int)k_len, i, j, (double)edge[at],
@@ -393,8 +374,10 @@ static const float tops[][STEPS] = {
 static void demand_close(const struct test_kernels *k, const char *what, int row, float actual,
                          double expected, double slack)
 {
-    if (!(fabs((double)actual - expected) <= 1e-6 * fabs(expected) + slack) &&
-        (double)actual != expected)
+    const int close = isinf(expected)
+                          ? (double)actual == expected
+                          : fabs((double)actual - expected) <= 1e-6 * fabs(expected) + slack;
+    if (!close)
         fail_msg("%s: %s of row %d is %.9g, expected is %.9g", k->name, what, row, (double)actual,
                  expected);
 }
@@ -448,7 +431,7 @@ static void softmax_steps_follow_the_recurrence(void **state)
     for (size_t i = 0; i < case_count; i++) {
         const struct fcl_config *c = &cases[i].config;
         const int each = c->family == FCL_FAMILY_VECTOR ? c->block_m : 1; // rows of a work-item
-        memset(out, 0x5a, sizeof out);
+        memset(out, TEST_POISON, sizeof out);
         test_kernels_run(&cases[i], "test_softmax", (size_t)(SOFTMAX_ROWS / each), 1, arguments);
         for (int row = 0; row < SOFTMAX_ROWS; row++)
             check_softmax_row(&cases[i], out, row);
@@ -490,24 +473,16 @@ static void arguments_arrive_in_their_fields(void **state)
 
 static int set_up(void **state)
 {
-    char path[TEST_PATH_SIZE];
-    size_t size;
     (void)state;
-    test_path(path, data_folder, "lib_functions.cl");
-    unsigned char *text = test_file_read(path, &size);
-    text[size] = 0;
-    for (size_t i = 0; i < FCL_COUNT(rows); i++)
-        case_count += (size_t)test_kernels_build(&cases[case_count], &opencl, rows[i].problem,
-                                                 rows[i].config, (const char *)text);
-    free(text);
+    case_count =
+        test_kernels_build(cases, &opencl, rows, FCL_COUNT(rows), data_folder, "lib_functions.cl");
     return case_count == 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < case_count; i++)
-        test_kernels_free(&cases[i]);
+    test_kernels_free(cases, case_count);
     return 0;
 }
 

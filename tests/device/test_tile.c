@@ -7,19 +7,15 @@
 #include <stdio.h>
 
 #include "attention/element.h"
-#include "files.h"
 #include "kernels.h"
 #include "noise.h"
 
 #define HIDDEN (-3.402823466e38f)
-#define POISON 0x5a      // every byte of an output before; as a number 1.5e16, 203 or 1.5e16
 #define TAIL 4096        // bytes behind a tensor that are poisoned too
 #define FLUSHED 0x1p-125 // numbers that may become 0
 
 // What is tried: all types, masks, ways to visit blocks; micro tiles and chunks that do not divide.
-static const struct {
-    const char *problem, *config;
-} rows[] = {
+static const struct test_kernels_row rows[] = {
     {"fwd b2 h4/2 q37 k45 d20/24 f32 none", "generic_m16n16w64r4d16"},
     {"fwd b2 h4/2 q37 k45 d20/10 f16 causal-br strided", "generic_m16n16w16r4d20p2"},
     {"fwd b1 h4/2 q37 k45 d18/24 bf16 causal-tl guard-v", "generic_m32n32w64r8d7"},
@@ -39,23 +35,7 @@ static struct test_kernels cases[FCL_COUNT(rows)];
 static size_t case_count;
 static const char *data_folder;
 
-// ---- memory
-
-// Memory of a buffer, poisoned; `data` (may be NULL) is copied to its beginning.
-static void *image(size_t size, int poison, const void *data, size_t data_size)
-{
-    unsigned char *bytes = malloc(size);
-    assert_non_null(bytes);
-    memset(bytes, poison, size);
-    if (data)
-        memcpy(bytes, data, data_size);
-    return bytes;
-}
-
-static float *float_image(size_t count)
-{
-    return image(count * sizeof(float), POISON, NULL, 0);
-}
+// ---- judging
 
 // Demands equal elements; any NaN equals any other.
 static void demand_equal(const struct test_kernels *k, const char *what, enum fcl_dtype dtype,
@@ -132,18 +112,11 @@ static void prepare(const struct test_kernels *k, struct test_attention *a)
     a->scale = 0.375f;
 }
 
-static int is_visible(const struct fcl_problem *p, int64_t i, int64_t j)
-{
-    if (p->mask == FCL_MASK_CAUSAL_TOP_LEFT)
-        return j <= i;
-    return p->mask == FCL_MASK_NONE || j <= i + p->k_len - p->q_len;
-}
-
 static float score_of(const struct test_attention *a, int64_t b, int64_t h, int64_t i, int64_t j)
 {
     const struct fcl_problem *p = &a->problem;
     float sum = 0.0f;
-    if (!is_visible(p, i, j))
+    if (!test_is_visible(p, i, j))
         return HIDDEN;
     for (int64_t d = 0; d < p->head_dim_qk; d++)
         sum += a->scale * test_tensor_get(&a->q, b, h, i, d) *
@@ -171,7 +144,7 @@ static int64_t keys_end(const struct scores *x, int64_t first)
         return p->k_len;
     for (int64_t i = first; i < first + x->k->config.block_m && i < p->q_len; i++)
         for (int64_t j = end; j < p->k_len; j++)
-            if (is_visible(p, i, j))
+            if (test_is_visible(p, i, j))
                 end = j + 1;
     return end;
 }
@@ -256,11 +229,11 @@ static void check_scores(const struct test_kernels *k)
     x.groups = (int)(heads * x.args.score_pitch / k->config.block_m) * x.blocks;
     x.matrix = (size_t)(heads * p->k_len * x.args.score_pitch);
     x.values = (size_t)x.groups * (size_t)k->config.block_m;
-    x.scores = float_image(x.matrix);
-    x.powers = float_image(x.matrix);
-    x.tops = float_image(x.values);
-    x.sums = float_image(x.values);
-    float *expected = float_image(x.matrix);
+    x.scores = test_poisoned(x.matrix * sizeof(float));
+    x.powers = test_poisoned(x.matrix * sizeof(float));
+    x.tops = test_poisoned(x.values * sizeof(float));
+    x.sums = test_poisoned(x.values * sizeof(float));
+    float *expected = test_poisoned(x.matrix * sizeof(float));
     run_scores(&x);
     for (int64_t b = 0; b < p->batch; b++)
         for (int64_t h = 0; h < p->heads_q; h++)
@@ -306,12 +279,12 @@ static void make_matrix(struct matrix *m, const struct test_kernels *k, float fi
     m->pitch = block_m + 3;
     m->elements = (size_t)(m->start + (2 * block_n + 2) * m->pitch);
     m->values = (size_t)(RANGES * block_m);
-    m->source = image(m->elements * sizeof(float), 0xff, NULL, 0);
-    m->copy = image(m->elements * sizeof(float), POISON, NULL, 0);
-    m->powers = float_image(m->elements);
-    m->origins = float_image(m->values);
-    m->tops = float_image(m->values);
-    m->sums = float_image(m->values);
+    m->source = test_poisoned(m->elements * sizeof(float));
+    m->copy = test_poisoned(m->elements * sizeof(float));
+    m->powers = test_poisoned(m->elements * sizeof(float));
+    m->origins = test_poisoned(m->values * sizeof(float));
+    m->tops = test_poisoned(m->values * sizeof(float));
+    m->sums = test_poisoned(m->values * sizeof(float));
     for (size_t i = 0; i < m->elements; i++)
         fcl_element_store(m->source, m->dtype, (int64_t)i, (float)((int)(i * 37 % 80) - 70) / 2);
     for (size_t i = 0; i < m->values; i++)
@@ -368,8 +341,8 @@ static void check_matrix(const struct test_kernels *k, float fill_value)
 {
     struct matrix m;
     make_matrix(&m, k, fill_value);
-    void *copy = image(m.elements * sizeof(float), POISON, NULL, 0);
-    float *tops = float_image(m.values);
+    void *copy = test_poisoned(m.elements * sizeof(float));
+    float *tops = test_poisoned(m.values * sizeof(float));
     run_matrix(&m);
     for (int range = 0; range < RANGES; range++)
         for (int row = 0; row < k->config.block_m; row++)
@@ -427,11 +400,11 @@ static void make_product(struct product *x, const struct test_kernels *k)
     x->elements = (size_t)(x->heads * p->k_len * x->args.score_pitch);
     x->row_count = (size_t)(x->heads * x->args.score_pitch);
     x->factor_count = (size_t)(x->steps + 1) * x->row_count;
-    x->factors = float_image(x->factor_count);
-    x->rows = float_image(x->row_count);
-    x->p = image(x->elements * sizeof(float), POISON, NULL, 0);
+    x->factors = test_poisoned(x->factor_count * sizeof(float));
+    x->rows = test_poisoned(x->row_count * sizeof(float));
+    x->p = test_poisoned(x->elements * sizeof(float));
     x->o_size = x->a.o.bytes + TAIL;
-    x->o = image(x->o_size, POISON, NULL, 0);
+    x->o = test_poisoned(x->o_size);
     for (size_t i = 0; i < x->elements; i++)
         fcl_element_store(x->p, p->dtype_q, (int64_t)i, (float)(test_random(&seed) % 3));
     for (size_t i = 0; i < x->factor_count; i++)
@@ -455,7 +428,9 @@ static void free_product(struct product *x)
 static void run_product(struct product *x)
 {
     const size_t v_size = x->a.v.bytes + TAIL; // rows of NaN behind the last head, too
-    void *v = image(v_size, 0xff, x->a.v.data, x->a.v.bytes);
+    unsigned char *v = test_poisoned(v_size);
+    memcpy(v, x->a.v.data, x->a.v.bytes);
+    memset(v + x->a.v.bytes, 0xff, TAIL);
     const struct fcl_problem *p = &x->k->problem;
     const struct test_argument arguments[] = {
         {TEST_INPUT, x->p, x->elements * sizeof(float)},
@@ -503,10 +478,10 @@ static void check_product(const struct test_kernels *k, int no_steps)
             x.factors[i] = 3.0f;
     }
     const struct fcl_problem *p = &k->problem;
-    unsigned char *expected = image(x.o_size, POISON, NULL, 0);
+    unsigned char *expected = test_poisoned(x.o_size);
     struct test_tensor o = x.a.o;
     o.data = expected;
-    float *expected_rows = float_image(x.row_count);
+    float *expected_rows = test_poisoned(x.row_count * sizeof(float));
     run_product(&x);
     for (int64_t b = 0; b < p->batch; b++)
         for (int64_t h = 0; h < p->heads_q; h++)
@@ -540,7 +515,7 @@ static void check_exp2(const struct test_kernels *k)
 {
     static const uint32_t nan_bits[] = {0x7fc00000, 0x7fc00001, 0x7f800001, 0xffffffff};
     static const float far_below[] = {-200.0f, -1e4f, -1e30f, HIDDEN, -INFINITY, -160.5f};
-    float *x = float_image(POWERS), *y = float_image(POWERS);
+    float *x = test_poisoned(POWERS * sizeof(float)), *y = test_poisoned(POWERS * sizeof(float));
     const size_t nans = FCL_COUNT(nan_bits), far = nans + FCL_COUNT(far_below);
     memcpy(x, nan_bits, sizeof nan_bits);
     memcpy(x + nans, far_below, sizeof far_below);
@@ -588,24 +563,16 @@ static void local_memory_is_as_computed(void **state)
 
 static int set_up(void **state)
 {
-    char path[TEST_PATH_SIZE];
-    size_t size;
     (void)state;
-    test_path(path, data_folder, "tile_functions.cl");
-    unsigned char *text = test_file_read(path, &size);
-    text[size] = 0;
-    for (size_t i = 0; i < FCL_COUNT(rows); i++)
-        case_count += (size_t)test_kernels_build(&cases[case_count], &opencl, rows[i].problem,
-                                                 rows[i].config, (const char *)text);
-    free(text);
+    case_count =
+        test_kernels_build(cases, &opencl, rows, FCL_COUNT(rows), data_folder, "tile_functions.cl");
     return case_count == 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < case_count; i++)
-        test_kernels_free(&cases[i]);
+    test_kernels_free(cases, case_count);
     return 0;
 }
 

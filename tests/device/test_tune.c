@@ -175,7 +175,8 @@ static void wrong_results_never_win(void **state)
     test_opencl_reopen(&f->opencl, &(const struct fcl_device_options){.wisdom_file = f->wisdom,
                                                                       .kernel_folder = folder});
     assert_int_equal(fcl_attention_tune(f->opencl.device, &f->problem, &options, &result),
-                     FCL_NO_CONFIGURATION);
+                     FCL_BUDGET_REACHED);
+    assert_string_equal(result.config, "");
     assert_int_equal(tally.timed, 0);
     assert_int_equal(tally.failed, 2);
     assert_false(test_file_exists(f->wisdom));

@@ -45,6 +45,17 @@ static int add_line(struct reading *reading, const char *line, int is_first)
     return 1;
 }
 
+static int read_detector(struct reading *reading, const char *value)
+{
+    static const char *const words[] = {"check", "race", "uninitialised"};
+    for (int i = 0; i < 3 && !reading->has_detector; i++)
+        if (!strcmp(value, words[i])) {
+            reading->fault->detector = i;
+            reading->has_detector = 1;
+        }
+    return reading->has_detector;
+}
+
 // 0 where the line means nothing. *in_section counts the '|' lines of the section so far.
 static int read_line(struct reading *reading, const char *line, int *in_section)
 {
@@ -59,11 +70,8 @@ static int read_line(struct reading *reading, const char *line, int *in_section)
         return snprintf(fault->file, sizeof fault->file, "%s", value) > 0;
     if ((value = value_of(line, "why:")))
         return snprintf(fault->why, sizeof fault->why, "%s", value) > 0;
-    if ((value = value_of(line, "detector:"))) {
-        fault->is_race = !strcmp(value, "race");
-        reading->has_detector = fault->is_race || !strcmp(value, "check");
-        return reading->has_detector;
-    }
+    if ((value = value_of(line, "detector:")))
+        return read_detector(reading, value);
     if (!strcmp(line, "needle:"))
         return begin_section(reading, &fault->needle);
     if (!strcmp(line, "replacement:"))
@@ -117,7 +125,7 @@ void test_fault_free(struct test_fault *fault)
 
 // ---- applying
 
-void test_kernels_copy(const char *from, const char *to)
+void test_kernel_folder_copy(const char *from, const char *to)
 {
     DIR *stream = opendir(from);
     if (!stream) {
@@ -134,7 +142,7 @@ void test_kernels_copy(const char *from, const char *to)
         test_path(target, to, found->d_name);
         if (stat(source, &status) == 0 && S_ISDIR(status.st_mode)) {
             mkdir(target, 0777);
-            test_kernels_copy(source, target);
+            test_kernel_folder_copy(source, target);
         } else {
             unsigned char *bytes = test_file_read(source, &size);
             test_file_write(target, bytes, size);

@@ -11,7 +11,7 @@ struct test_fault {
     char name[TEST_PATH_SIZE]; // of its file, without the ending
     char file[TEST_PATH_SIZE]; // what it changes, relative to the kernels' folder
     char why[256];
-    int is_race; // to be found by a race checker, else by results
+    enum { TEST_FAULT_CHECK, TEST_FAULT_RACE, TEST_FAULT_UNINITIALISED } detector;
     char *needle, *replacement;
 };
 
@@ -20,7 +20,7 @@ int test_fault_read(const char *path, struct test_fault *fault, char *reason, si
 void test_fault_free(struct test_fault *fault);
 
 // Copies a folder of kernels to `to`, which exists and is empty.
-void test_kernels_copy(const char *from, const char *to);
+void test_kernel_folder_copy(const char *from, const char *to);
 
 // Patches a copy. Returns 0 and a reason unless the needle occurs exactly once.
 int test_fault_apply(const struct test_fault *fault, const char *folder, char *reason, size_t size);

@@ -5,20 +5,21 @@
 
 #include "attention/problem.h"
 #include "attention/spec.h"
+#include "files.h"
 #include "kernels.h"
 
-int test_kernels_build(struct test_kernels *kernels, struct test_opencl *opencl,
-                       const char *problem, const char *config, const char *appended)
+static int build(struct test_kernels *kernels, struct test_opencl *opencl,
+                 const struct test_kernels_row *row, const char *appended)
 {
     struct fcl_problem given;
     struct fcl_text source = {0}, label = {0};
     char reason[256];
     memset(kernels, 0, sizeof *kernels);
     kernels->opencl = opencl;
-    snprintf(kernels->name, sizeof kernels->name, "%s with %s", problem, config);
-    if (fcl_problem_parse(problem, &given, reason, sizeof reason) ||
+    snprintf(kernels->name, sizeof kernels->name, "%s with %s", row->problem, row->config);
+    if (fcl_problem_parse(row->problem, &given, reason, sizeof reason) ||
         fcl_problem_complete(&given, &kernels->problem, reason, sizeof reason) ||
-        fcl_config_parse(config, &kernels->config, reason, sizeof reason))
+        fcl_config_parse(row->config, &kernels->config, reason, sizeof reason))
         fail_msg("%s: %s", kernels->name, reason);
     if (fcl_config_validate(&kernels->config, &kernels->problem, fcl_device_caps(opencl->device),
                             reason, sizeof reason)) {
@@ -42,9 +43,32 @@ int test_kernels_build(struct test_kernels *kernels, struct test_opencl *opencl,
     return 1;
 }
 
-void test_kernels_free(struct test_kernels *kernels)
+size_t test_kernels_build(struct test_kernels *kernels, struct test_opencl *opencl,
+                          const struct test_kernels_row *rows, size_t count, const char *folder,
+                          const char *file)
 {
-    fcl_program_destroy(&kernels->program);
+    char path[TEST_PATH_SIZE];
+    size_t size, built = 0;
+    test_path(path, folder, file);
+    unsigned char *text = test_file_read(path, &size);
+    text[size] = 0;
+    for (size_t i = 0; i < count; i++)
+        built += (size_t)build(&kernels[built], opencl, &rows[i], (const char *)text);
+    free(text);
+    return built;
+}
+
+void test_kernels_free(struct test_kernels *kernels, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        fcl_program_destroy(&kernels[i].program);
+}
+
+void *test_poisoned(size_t bytes)
+{
+    void *memory = malloc(bytes + 1);
+    assert_non_null(memory);
+    return memset(memory, TEST_POISON, bytes);
 }
 
 int test_kernels_lanes(const struct test_kernels *kernels)
@@ -98,6 +122,13 @@ void test_kernels_run(const struct test_kernels *kernels, const char *name, size
     }
     assert_int_equal(clFinish(queue), CL_SUCCESS);
     clReleaseKernel(kernel);
+}
+
+int test_is_visible(const struct fcl_problem *problem, int64_t i, int64_t j)
+{
+    const int64_t shift = problem->k_len - problem->q_len;
+    const int64_t last = problem->mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT ? i + shift : i;
+    return j >= 0 && j < problem->k_len && (problem->mask == FCL_MASK_NONE || j <= last);
 }
 
 static void set_tensor(const struct test_tensor *tensor, int64_t strides[4], int64_t *start)

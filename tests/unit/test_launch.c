@@ -9,7 +9,7 @@ static char reason[256];
 
 static struct fcl_problem problem_of(const char *text)
 {
-    struct fcl_problem problem, full;
+    struct fcl_problem problem, full = {0};
     assert_int_equal(fcl_problem_parse(text, &problem, reason, sizeof reason), FCL_OK);
     assert_int_equal(fcl_problem_complete(&problem, &full, reason, sizeof reason), FCL_OK);
     return full;

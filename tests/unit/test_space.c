@@ -10,7 +10,7 @@
 
 static struct fcl_problem problem_of(const char *text)
 {
-    struct fcl_problem problem, full;
+    struct fcl_problem problem, full = {0};
     char reason[256];
     if (fcl_problem_parse(text, &problem, reason, sizeof reason) ||
         fcl_problem_complete(&problem, &full, reason, sizeof reason))

@@ -8,6 +8,9 @@
 // Returns to the line's start and erases it.
 #define ERASE_LINE "\r\033[K"
 
+// A longer line would wrap, and only its end could be erased.
+#define LINE_SIZE 80
+
 static int progress_shown;
 
 static void print_line(const char *prefix, const char *format, va_list arguments)
@@ -47,12 +50,13 @@ void message_progress(const char *format, ...)
     if (!isatty(STDERR_FILENO)) {
         return;
     }
+    char line[LINE_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    fputs(ERASE_LINE, stderr);
-    vfprintf(stderr, format, arguments);
-    fflush(stderr);
+    vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
+    fprintf(stderr, "%s%s", ERASE_LINE, line);
+    fflush(stderr);
     progress_shown = 1;
 }
 

@@ -116,8 +116,10 @@ static void show_trial(void *user, const struct fcl_trial *trial)
         message_note("%s: %s%s%s", trial->config, status_word(trial->status),
                      trial->reason[0] != '\0' ? ": " : "", trial->reason);
     }
-    message_progress("%zu/%zu best %.4f ms %s", trial->number, trial->total, tune->best_ms,
-                     trial->config);
+    if (trial->status != FCL_UNSUPPORTED) { // pruned ones take no time
+        message_progress("%zu/%zu best %.4f ms %s", trial->number, trial->total, tune->best_ms,
+                         trial->config);
+    }
 }
 
 static void add_row(struct tune *tune, const struct problem_entry *entry,
