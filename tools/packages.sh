@@ -2,7 +2,7 @@
 # Installs what FlashCL builds with and runs on, on Debian and its kin: sh tools/packages.sh [extra package...]
 # Does nothing where everything is there.
 set -eu
-packages="gcc meson ninja-build pkgconf python3 opencl-c-headers ocl-icd-opencl-dev pocl-opencl-icd clinfo
+packages="gcc libc6-dev meson ninja-build pkgconf python3 opencl-c-headers ocl-icd-opencl-dev pocl-opencl-icd clinfo
 libxxhash-dev libpopt-dev libjansson-dev libcmocka-dev $*"
 missing=
 for package in $packages; do

@@ -288,10 +288,10 @@ struct fcl_tune_result {
     char row[512]; // the wisdom row of the winner
 };
 
-// Tries every valid configuration: prune with reasons, build, verify, one probe, then batches;
-// finals of the best interleaved with the default. Returns NO_CONFIGURATION when none passed,
-// BUDGET_REACHED when stopped early (the result is then the best so far). Blocks. Thread-safety:
-// safe.
+// Tries every valid configuration of the ablest usable family: prune with reasons, build, verify,
+// one probe, then batches; finals of the best interleaved with the default. Returns
+// NO_CONFIGURATION when none passed, BUDGET_REACHED when stopped early (the result is then the best
+// so far, config "" where there is none yet). Blocks. Thread-safety: safe.
 FCL_API enum fcl_status fcl_attention_tune(fcl_device *device, const struct fcl_problem *problem,
                                            const struct fcl_tune_options *options,
                                            struct fcl_tune_result *result);

@@ -212,6 +212,64 @@ static enum fcl_status prepare_grid(const struct fcl_problem *p, const struct fc
     return FCL_OK;
 }
 
+// ---- all of it
+
+static enum fcl_status prepare_tensors(const struct fcl_problem *p, const struct fcl_shape *s,
+                                       const struct fcl_attention_args *args,
+                                       struct fcl_launch *launch, char *reason, size_t size)
+{
+    struct fcl_kernel_args *a = &launch->args;
+    struct operand operands[] = {
+        {.name = "q",
+         .tensor = &args->q,
+         .dtype = p->dtype_q,
+         .strides = a->q_strides,
+         .start = &a->q_start,
+         .end = &launch->q_end,
+         .extents = {s->batch, s->heads_q, s->q_len, p->head_dim_qk}},
+        {.name = "k",
+         .tensor = &args->k,
+         .dtype = p->dtype_k,
+         .strides = a->k_strides,
+         .start = &a->k_start,
+         .end = &launch->k_end,
+         .extents = {s->batch, s->heads_kv, s->k_len, p->head_dim_qk}},
+        {.name = "v",
+         .tensor = &args->v,
+         .dtype = p->dtype_v,
+         .strides = a->v_strides,
+         .start = &a->v_start,
+         .end = &launch->v_end,
+         .extents = {s->batch, s->heads_kv, s->k_len, p->head_dim_v}},
+        {.name = "o",
+         .tensor = &args->o,
+         .dtype = p->dtype_o,
+         .strides = a->o_strides,
+         .start = &a->o_start,
+         .end = &launch->o_end,
+         .extents = {s->batch, s->heads_q, s->q_len, p->head_dim_v},
+         .is_output = 1},
+    };
+    const size_t count = p->pass == FCL_PASS_FORWARD ? 4 : 2;
+    enum fcl_status status = FCL_OK;
+    for (size_t i = 0; i < count && !status; i++)
+        status = prepare_operand(p, &operands[i], reason, size);
+    if (!status && (p->lse || p->pass == FCL_PASS_STATISTICS))
+        status = prepare_lse(args, s, launch, reason, size);
+    return status;
+}
+
+static void prepare_numbers(const struct fcl_problem *p, const struct fcl_shape *s, float scale,
+                            struct fcl_kernel_args *a)
+{
+    a->q_len = (int32_t)s->q_len;
+    a->k_len = (int32_t)s->k_len;
+    a->heads = (int32_t)s->heads_q;
+    a->group = (int32_t)(s->heads_q / s->heads_kv);
+    a->shift = p->mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT ? a->k_len - a->q_len : 0;
+    a->unit = (scale != 0.0f ? scale : 1.0f / sqrtf((float)p->head_dim_qk)) * 1.44269504f;
+}
+
 enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
                                    const struct fcl_config *config,
                                    const struct fcl_attention_args *args, struct fcl_launch *launch,
@@ -225,62 +283,10 @@ enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
     if (!isfinite(args->scale))
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
                         "scale is %g, allowed are finite numbers", (double)args->scale);
-    const int forward = problem->pass == FCL_PASS_FORWARD;
-    const int dqk = problem->head_dim_qk, dv = problem->head_dim_v;
-    struct fcl_kernel_args *a = &launch->args;
-    struct operand operands[] = {
-        {"q",
-         &args->q,
-         problem->dtype_q,
-         {s.batch, s.heads_q, s.q_len, dqk},
-         0,
-         a->q_strides,
-         &a->q_start,
-         &launch->q_end},
-        {"k",
-         &args->k,
-         problem->dtype_k,
-         {s.batch, s.heads_kv, s.k_len, dqk},
-         0,
-         a->k_strides,
-         &a->k_start,
-         &launch->k_end},
-        {"v",
-         &args->v,
-         problem->dtype_v,
-         {s.batch, s.heads_kv, s.k_len, dv},
-         0,
-         a->v_strides,
-         &a->v_start,
-         &launch->v_end},
-        {"o",
-         &args->o,
-         problem->dtype_o,
-         {s.batch, s.heads_q, s.q_len, dv},
-         1,
-         a->o_strides,
-         &a->o_start,
-         &launch->o_end},
-    };
     launch->empty = s.batch == 0 || s.q_len == 0;
     if (launch->empty)
         return FCL_OK;
-    for (size_t i = 0; i < (forward ? 4u : 2u); i++) {
-        status = prepare_operand(problem, &operands[i], reason, size);
-        if (status)
-            return status;
-    }
-    if (problem->lse || !forward) {
-        status = prepare_lse(args, &s, launch, reason, size);
-        if (status)
-            return status;
-    }
-    a->q_len = (int32_t)s.q_len;
-    a->k_len = (int32_t)s.k_len;
-    a->heads = (int32_t)s.heads_q;
-    a->group = (int32_t)(s.heads_q / s.heads_kv);
-    a->shift = problem->mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT ? a->k_len - a->q_len : 0;
-    const float scale = args->scale != 0.0f ? args->scale : 1.0f / sqrtf((float)dqk);
-    a->unit = scale * 1.44269504f;
-    return prepare_grid(problem, config, &s, launch, reason, size);
+    prepare_numbers(problem, &s, args->scale, &launch->args);
+    status = prepare_tensors(problem, &s, args, launch, reason, size);
+    return status ? status : prepare_grid(problem, config, &s, launch, reason, size);
 }

@@ -78,6 +78,10 @@ static int visit_config(void *user, const struct fcl_config *config, enum fcl_st
                         const char *reason)
 {
     struct tuning *t = user;
+    if (!status && config->family != t->candidates[0].config.family) {
+        status = FCL_UNSUPPORTED;
+        reason = "an abler family is usable on this device";
+    }
     if (status) {
         t->result->pruned++;
         report(t, config, status, reason, NULL, NULL);

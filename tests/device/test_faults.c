@@ -259,17 +259,21 @@ static int apply(const char *path, const char *kernels, const char *folder)
 int main(int count, char **arguments)
 {
     struct CMUnitTest tests[1 + FAULTS_LIMIT] = {cmocka_unit_test(right_kernels_pass)};
-    char *paths[FAULTS_LIMIT];
+    char *paths[FAULTS_LIMIT], folder[TEST_PATH_SIZE];
     if (count == 5 && !strcmp(arguments[1], "--apply"))
         return apply(arguments[2], arguments[3], arguments[4]);
-    if (count != 3) {
-        fprintf(stderr, "usage: %s KERNELS FAULTS | --apply FAULT KERNELS FOLDER\n", arguments[0]);
+    kernel_folder = getenv("FCL_TEST_KERNELS");
+    if (count != 1 || !kernel_folder || !getenv("FCL_TEST_DATA")) {
+        fprintf(stderr,
+                "usage: FCL_TEST_KERNELS=FOLDER FCL_TEST_DATA=FOLDER_OF_TESTS %s\n"
+                "       %s --apply FAULT KERNELS FOLDER\n",
+                arguments[0], arguments[0]);
         return 2;
     }
-    kernel_folder = arguments[1];
-    const size_t faults = list_faults(arguments[2], paths);
+    test_path(folder, getenv("FCL_TEST_DATA"), "faults");
+    const size_t faults = list_faults(folder, paths);
     if (faults < 20) {
-        fprintf(stderr, "%s holds %zu faults, expected are 20 or more\n", arguments[2], faults);
+        fprintf(stderr, "%s holds %zu faults, expected are 20 or more\n", folder, faults);
         return 1;
     }
     if (!test_opencl_open(&opencl, NULL))

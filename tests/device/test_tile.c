@@ -33,7 +33,6 @@ static const struct test_kernels_row rows[] = {
 static struct test_opencl opencl;
 static struct test_kernels cases[FCL_COUNT(rows)];
 static size_t case_count;
-static const char *data_folder;
 
 // ---- judging
 
@@ -564,8 +563,8 @@ static void local_memory_is_as_computed(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    case_count =
-        test_kernels_build(cases, &opencl, rows, FCL_COUNT(rows), data_folder, "tile_functions.cl");
+    case_count = test_kernels_build(cases, &opencl, rows, FCL_COUNT(rows), getenv("FCL_TEST_DATA"),
+                                    "device/tile_functions.cl");
     return case_count == 0;
 }
 
@@ -576,7 +575,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(int count, char **arguments)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(powers_of_two_are_accurate),
@@ -585,11 +584,10 @@ int main(int count, char **arguments)
         cmocka_unit_test(products_are_rescaled_and_stored),
         cmocka_unit_test(local_memory_is_as_computed),
     };
-    if (count != 2) {
-        fprintf(stderr, "usage: %s FOLDER_OF_TILE_FUNCTIONS\n", arguments[0]);
+    if (!getenv("FCL_TEST_DATA")) {
+        fprintf(stderr, "FCL_TEST_DATA is not set: the folder of all tests\n");
         return 2;
     }
-    data_folder = arguments[1];
     if (!test_opencl_open(&opencl, NULL))
         return 77;
     const int failed = cmocka_run_group_tests_name("tile", tests, set_up, tear_down);

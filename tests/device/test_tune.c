@@ -84,17 +84,16 @@ static void candidates_are_verified_and_timed(void **state)
     assert_false(test_file_exists(f->wisdom));
 }
 
-// What was stored is what the next plan uses, also in another process (a device opened anew).
-static void wisdom_is_used(void **state)
+// Writes a wisdom file that says the problem's first test configuration is best under `driver`, and
+// opens the device with it, as another process would.
+static void know(struct fixture *f, const char *driver)
 {
-    struct fixture *f = fixture_of(state);
     char problem_class[256], configs[TEST_CONFIGS][96];
     fcl_wisdom *wisdom = fcl_wisdom_create();
-    const struct fcl_caps *caps = fcl_device_caps(f->opencl.device);
     test_configs(&f->opencl, &f->problem, configs);
     fcl_problem_class(&f->problem, FCL_FUSED, problem_class, sizeof problem_class);
-    const struct fcl_wisdom_row row = {.device = caps->name,
-                                       .driver = caps->driver,
+    const struct fcl_wisdom_row row = {.device = fcl_device_caps(f->opencl.device)->name,
+                                       .driver = driver,
                                        .problem_class = problem_class,
                                        .config = configs[0],
                                        .median_ms = 1.0,
@@ -104,6 +103,15 @@ static void wisdom_is_used(void **state)
     assert_int_equal(fcl_wisdom_save(wisdom, f->wisdom, NULL, 0), FCL_OK);
     fcl_wisdom_destroy(&wisdom);
     test_opencl_reopen(&f->opencl, &(const struct fcl_device_options){.wisdom_file = f->wisdom});
+}
+
+// What was stored is what the next plan uses.
+static void wisdom_is_used(void **state)
+{
+    struct fixture *f = fixture_of(state);
+    char driver[FCL_CAPS_TEXT_SIZE];
+    strcpy(driver, fcl_device_caps(f->opencl.device)->driver);
+    know(f, driver);
     struct fcl_plan_info info;
     fcl_plan *plan = test_plan(&f->opencl, &f->problem, FCL_FUSED, NULL);
     fcl_plan_describe(plan, &info);
@@ -121,27 +129,13 @@ static void wisdom_is_used(void **state)
 static void another_drivers_wisdom_is_adopted(void **state)
 {
     struct fixture *f = fixture_of(state);
-    char problem_class[256], configs[TEST_CONFIGS][96];
-    fcl_wisdom *wisdom = fcl_wisdom_create();
-    const struct fcl_caps *caps = fcl_device_caps(f->opencl.device);
-    test_configs(&f->opencl, &f->problem, configs);
-    fcl_problem_class(&f->problem, FCL_FUSED, problem_class, sizeof problem_class);
-    const struct fcl_wisdom_row row = {.device = caps->name,
-                                       .driver = "an older driver",
-                                       .problem_class = problem_class,
-                                       .config = configs[0],
-                                       .clock = "event",
-                                       .version = FCL_VERSION};
-    assert_int_equal(fcl_wisdom_add(wisdom, &row), FCL_OK);
-    assert_int_equal(fcl_wisdom_save(wisdom, f->wisdom, NULL, 0), FCL_OK);
-    test_opencl_reopen(&f->opencl, &(const struct fcl_device_options){.wisdom_file = f->wisdom});
+    know(f, "an older driver");
     struct fcl_plan_info info;
     fcl_plan *plan = test_plan(&f->opencl, &f->problem, FCL_FUSED, NULL);
     fcl_plan_describe(plan, &info);
     assert_string_equal(info.origin, "wisdom of another driver");
     fcl_plan_destroy(&plan);
-    fcl_wisdom_destroy(&wisdom);
-    wisdom = fcl_wisdom_create();
+    fcl_wisdom *wisdom = fcl_wisdom_create();
     assert_int_equal(fcl_wisdom_load(wisdom, f->wisdom, NULL, NULL, 0), FCL_OK);
     assert_int_equal(fcl_wisdom_count(wisdom), 2);
     fcl_wisdom_destroy(&wisdom);

@@ -301,19 +301,34 @@ int test_configs(struct test_opencl *opencl, const struct fcl_problem *problem,
     return count;
 }
 
+void test_attention_judge(struct test_opencl *opencl, struct test_attention *attention,
+                          const fcl_plan *plan, int unfused)
+{
+    assert_int_equal(test_attention_run(opencl, attention, plan), FCL_OK);
+    const struct fcl_comparison c = test_attention_compare(attention, unfused);
+    if (c.ratio <= 1.0)
+        return;
+    char text[256];
+    struct fcl_plan_info info;
+    fcl_problem_format(&attention->problem, text, sizeof text);
+    fcl_plan_describe(plan, &info);
+    fail_msg("%s by %s: ratio %g, error %g, lse error %g at b%d h%d i%d d%d", text, info.label,
+             c.ratio, c.error, c.lse_error, (int)c.worst_b, (int)c.worst_h, (int)c.worst_i,
+             (int)c.worst_d);
+}
+
+void test_attention_with(struct test_opencl *opencl, struct test_attention *attention,
+                         enum fcl_implementation implementation, const char *config)
+{
+    fcl_plan *plan = test_plan(opencl, &attention->problem, implementation, config);
+    test_attention_judge(opencl, attention, plan, implementation == FCL_UNFUSED);
+    fcl_plan_destroy(&plan);
+}
+
 void test_attention_everywhere(struct test_opencl *opencl, struct test_attention *attention)
 {
-    char configs[TEST_CONFIGS][96], text[256];
+    char configs[TEST_CONFIGS][96];
     const int count = test_configs(opencl, &attention->problem, configs);
-    fcl_problem_format(&attention->problem, text, sizeof text);
-    for (int i = 0; i < count; i++) {
-        fcl_plan *plan = test_plan(opencl, &attention->problem, FCL_FUSED, configs[i]);
-        assert_int_equal(test_attention_run(opencl, attention, plan), FCL_OK);
-        const struct fcl_comparison c = test_attention_compare(attention, 0);
-        if (!(c.ratio <= 1.0))
-            fail_msg("%s with %s: ratio %g, error %g, lse error %g at b%d h%d i%d d%d", text,
-                     configs[i], c.ratio, c.error, c.lse_error, (int)c.worst_b, (int)c.worst_h,
-                     (int)c.worst_i, (int)c.worst_d);
-        fcl_plan_destroy(&plan);
-    }
+    for (int i = 0; i < count; i++)
+        test_attention_with(opencl, attention, FCL_FUSED, configs[i]);
 }

@@ -55,7 +55,16 @@ fcl_plan *test_plan(struct test_opencl *opencl, const struct fcl_problem *proble
 int test_configs(struct test_opencl *opencl, const struct fcl_problem *problem,
                  char configs[TEST_CONFIGS][96]);
 
-// Runs the attention with each of these and demands a ratio of at most 1; prints what failed.
+// Runs the attention with one configuration (NULL: the library's choice) and demands a ratio of at
+// most 1; says what failed.
+void test_attention_with(struct test_opencl *opencl, struct test_attention *attention,
+                         enum fcl_implementation implementation, const char *config);
+
+// The same with a plan that exists.
+void test_attention_judge(struct test_opencl *opencl, struct test_attention *attention,
+                          const fcl_plan *plan, int unfused);
+
+// The fused kernel with each of test_configs.
 void test_attention_everywhere(struct test_opencl *opencl, struct test_attention *attention);
 
 #endif
