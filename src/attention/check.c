@@ -64,14 +64,15 @@ static enum fcl_status make_input(struct fcl_bench *bench, unsigned char **host,
                                   enum fcl_dtype dtype, size_t count, int64_t dim,
                                   enum fcl_fill fill, uint64_t seed)
 {
-    const size_t bytes = count * fcl_dtype_size(dtype);
+    const size_t bytes = count * fcl_dtype_size(dtype) + GUARD_BYTES;
     cl_int code = CL_SUCCESS;
-    *host = malloc(bytes + 1);
+    *host = malloc(bytes);
     if (!*host)
         return FCL_OUT_OF_MEMORY;
+    memset(*host, POISON_BYTE, bytes); // NaN behind the last element: reading too far shows
     fill_tensor(*host, dtype, (int64_t)count, dim, fill, seed);
-    *buffer = clCreateBuffer(bench->device->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
-                             bytes + !bytes, *host, &code);
+    *buffer = clCreateBuffer(bench->device->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes,
+                             *host, &code);
     return code ? fcl_cl_fail(bench->device, code, "clCreateBuffer") : FCL_OK;
 }
 

@@ -23,9 +23,10 @@ check() { # log, options..., program and arguments
 echo "the kernels as they are"
 mkdir "$work/right"
 cp -R "$kernels/." "$work/right"
-FCL_TEST_KERNELS=$work/right check "$work/log" --data-races --uninitialized "$small" || exit 1
-if [ -s "$work/log" ]; then
-    echo "reported by oclgrind:"
+FCL_TEST_KERNELS=$work/right check "$work/log" --data-races --uninitialized "$small"
+status=$?
+if [ "$status" -ne 0 ] || [ -s "$work/log" ]; then
+    echo "$small: exit status $status; reported by oclgrind:"
     head -40 "$work/log"
     exit 1
 fi
