@@ -154,10 +154,11 @@ struct fcl_shape {
     int64_t batch, heads_q, heads_kv, q_len, k_len; // heads_kv 0: as heads_q
 };
 
-// Bytes of workspace that a launch of this shape needs: 0 for fused plans today, never a term in
-// q_len x k_len for them; the score matrix for unfused ones. Errors: INVALID_ARGUMENT;
-// OUT_OF_MEMORY when it exceeds what the device can allocate at once, with both numbers in the log
-// (then *size is still set). Thread-safety: safe.
+// Bytes of workspace that a launch of this shape needs: 0 for most fused plans; partial results,
+// q_len x (head_dim_v + 1) for each head and split, where the configuration splits keys; never a
+// term in q_len x k_len, except for unfused plans: there it is the score matrix. Errors:
+// INVALID_ARGUMENT; OUT_OF_MEMORY when it exceeds what the device can allocate at once, with both
+// numbers in the log (then *size is still set). Thread-safety: safe.
 FCL_API enum fcl_status fcl_plan_workspace_size(const fcl_plan *plan, const struct fcl_shape *shape,
                                                 size_t *size);
 

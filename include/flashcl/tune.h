@@ -69,9 +69,7 @@ FCL_API enum fcl_status fcl_caps_mask(struct fcl_caps *caps, const char *mask, c
 // ---- Configurations ---------------------------------------------------------------------------
 
 // A kernel family is a tile file kernels/tile/<name>.clh, least able first. X(NAME, text)
-#define FCL_FAMILY_LIST(X) \
-    X(GENERIC, "generic")  \
-    X(VECTOR, "vector")
+#define FCL_FAMILY_LIST(X) X(GENERIC, "generic") X(VECTOR, "vector") X(ROW, "row")
 
 enum fcl_family {
 #define FCL_X(name, text) FCL_FAMILY_##name,
@@ -80,7 +78,7 @@ enum fcl_family {
         FCL_FAMILY_COUNT
 };
 
-// "generic", "vector"; NULL for other numbers. Thread-safety: safe.
+// "generic", "vector", "row"; NULL for other numbers. Thread-safety: safe.
 FCL_API const char *fcl_family_text(enum fcl_family family);
 
 // Whether a family can run on a device: OK, or UNSUPPORTED with the reason. Thread-safety: safe.
@@ -88,21 +86,29 @@ FCL_API enum fcl_status fcl_family_usable(enum fcl_family family, const struct f
                                           char *reason, size_t size);
 
 #define FCL_USES(family) (1u << FCL_FAMILY_##family)
+#define FCL_EVERY_FAMILY ((1u << FCL_FAMILY_COUNT) - 1)
 
 // Tunables. X(field, key, MACRO, families that use it, meaning). A field that the family does not
 // use is 0. The key is its letter in the text form and in labels; the macro is its name in kernels.
-#define FCL_CONFIG_FIELDS(X)                                                                     \
-    X(block_m, "m", BLOCK_M, FCL_USES(GENERIC) | FCL_USES(VECTOR), "query rows of a work-group") \
-    X(block_n, "n", BLOCK_N, FCL_USES(GENERIC) | FCL_USES(VECTOR), "keys of a block")            \
-    X(items, "w", ITEMS, FCL_USES(GENERIC), "work-items of a work-group")                        \
-    X(item_rows, "r", ITEM_ROWS, FCL_USES(GENERIC), "rows of an item's product tile")            \
-    X(d_chunk, "d", D_CHUNK, FCL_USES(GENERIC), "head dims staged at once; >= d: all, kept")     \
-    X(lanes, "l", LANES, FCL_USES(VECTOR), "rows in a vector register")                          \
-    X(micro_keys, "k", MICRO_KEYS, FCL_USES(VECTOR), "keys of a register tile of scores")        \
-    X(micro_cols, "c", MICRO_COLS, FCL_USES(VECTOR), "columns of a register tile of the output") \
-    X(dv_split, "p", DV_SPLIT, FCL_USES(GENERIC) | FCL_USES(VECTOR),                             \
-      "groups that share the output's columns; 1: one does all")                                 \
-    X(visit, "x", VISIT, FCL_USES(GENERIC) | FCL_USES(VECTOR),                                   \
+#define FCL_CONFIG_FIELDS(X)                                                                \
+    X(block_m, "m", BLOCK_M, FCL_EVERY_FAMILY, "rows of a work-group")                      \
+    X(block_n, "n", BLOCK_N, FCL_EVERY_FAMILY, "keys of a block")                           \
+    X(items, "w", ITEMS, FCL_USES(GENERIC), "work-items of a work-group")                   \
+    X(item_rows, "r", ITEM_ROWS, FCL_USES(GENERIC), "rows of an item's product tile")       \
+    X(d_chunk, "d", D_CHUNK, FCL_USES(GENERIC),                                             \
+      "head dims staged at once; the head dim: all, kept")                                  \
+    X(width, "l", WIDTH, FCL_USES(VECTOR) | FCL_USES(ROW), "elements in a vector register") \
+    X(micro_keys, "k", MICRO_KEYS, FCL_USES(VECTOR) | FCL_USES(ROW),                        \
+      "keys of a register tile of scores")                                                  \
+    X(micro_cols, "c", MICRO_COLS, FCL_USES(VECTOR) | FCL_USES(ROW),                        \
+      "columns (row: vectors of columns) of a register tile of the output")                 \
+    X(dv_split, "p", DV_SPLIT, FCL_EVERY_FAMILY,                                            \
+      "groups that share the output's columns; 1: one does all")                            \
+    X(packed, "g", PACKED, FCL_EVERY_FAMILY,                                                \
+      "1: the query heads that share a key head are rows of one block")                     \
+    X(splits, "s", SPLITS, FCL_EVERY_FAMILY,                                                \
+      "most parts that the keys of a row are cut into; above 1, launches need workspace")   \
+    X(visit, "x", VISIT, FCL_EVERY_FAMILY,                                                  \
       "masking: 0 skip hidden blocks and mask edge blocks, 1 skip but mask all, 2 mask only")
 
 struct fcl_config {

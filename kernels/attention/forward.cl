@@ -9,7 +9,8 @@
 //         write O / l, and LSE = m + log l
 //
 // FlashAttention-2 (Dao 2023), algorithm 1, with the key blocks from the last to the first: blocks that need a
-// mask come first. No barrier, no vendor and no data layout appear in this file: they are the tile's.
+// mask come first. Packed, the query heads that share a key head are rows of one block; split, a program walks a
+// part of the keys and combine.cl joins the parts. No barrier, no vendor and no data layout appear in this file: they are the tile's.
 #include "lib/config.clh"
 #include "lib/types.clh"
 #include "lib/mask.clh"
@@ -23,6 +24,7 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
 {
     const fcl_args *a = &args;
     const fcl_work w = work_at(a, get_group_id(0), FCL_DV_SPLIT);
+    const int rows = mask_rows(a);
     FCL_TILE_STORAGE(storage);
     fcl_tile t;
     fcl_left left;
@@ -31,11 +33,11 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
     fcl_softmax x;
 
     tile_open(&t, storage);
-    tile_left_load(&t, &left, view_q(a, &w, q), FCL_DTYPE_Q, FCL_HEAD_QK, w.row, a->q_len, a->unit);
+    tile_left_load(&t, &left, view_q(a, &w, q), FCL_DTYPE_Q, FCL_HEAD_QK, w.row, rows, a->unit);
     tile_out_clear(&out);
     softmax_start(&x);
-    for (int j = w.last; j-- > w.first;) {
-        const fcl_block b = block_at(a, &w, j);
+    for (int n = 0; n < w.last - w.first; n++) {
+        const fcl_block b = block_at(a, &w, FCL_ASCENDING ? w.first + n : w.last - 1 - n);
         const fcl_rows top =
             tile_scores(&t, &s, &left, view_k(a, &w, k), FCL_DTYPE_K, FCL_HEAD_QK, a, &w, b);
         fcl_rows origin;
@@ -48,7 +50,11 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
     }
     const fcl_rows total = tile_total(&t, x.l);
     if (!FCL_STATISTICS)
-        tile_out_store(&t, &out, view_o(a, &w, o), FCL_DTYPE_O, w.row, a->q_len, softmax_inverse(total));
-    if (FCL_LSE && w.column == 0)
-        tile_rows_store(&t, softmax_lse(&x, total), lse, lse_index(a, &w), w.row, a->q_len);
+        tile_out_store(&t, &out, view_o(a, &w, o), FCL_DTYPE_OUT, w.row, rows, softmax_inverse(total));
+    if (FCL_WRITES_LSE && w.column == 0)
+        tile_rows_store(&t, softmax_lse(&x, total), view_lse(a, &w, lse), w.row, rows);
 }
+
+#if FCL_SPLITS > 1
+#include "attention/combine.cl"
+#endif

@@ -67,7 +67,7 @@ kernel FCL_TILE_GROUP void FCL_PASTE(FCL_KERNEL, _softmax)(global void *matrix, 
         tile_scores_store(&t, &s, matrix, start, a->score_pitch, FCL_DTYPE_Q, b);
     }
     if (FCL_LSE)
-        tile_rows_store(&t, softmax_lse(&x, total), lse, lse_index(a, &w), w.row, a->q_len);
+        tile_rows_store(&t, softmax_lse(&x, total), view_lse(a, &w, lse), w.row, a->q_len);
 }
 
 // O = P V

@@ -29,6 +29,8 @@ static const struct {
     int value;
 } defaults[] = {
     {offsetof(struct fcl_config, dv_split), 1},
+    {offsetof(struct fcl_config, packed), 0},
+    {offsetof(struct fcl_config, splits), 1},
     {offsetof(struct fcl_config, visit), 0},
 };
 

@@ -11,6 +11,7 @@ struct kernel_argument {
 struct stage {
     cl_kernel kernel;
     uint64_t groups;
+    size_t local; // work-items of a group
     struct kernel_argument arguments[7];
     cl_uint count;
 };
@@ -54,7 +55,7 @@ static enum fcl_status check_buffers(const struct fcl_plan *plan,
         {"o", args->o.buffer, launch->o_end},
         {"lse", args->lse, launch->lse_end},
         {"workspace", args->workspace,
-         plan->implementation == FCL_UNFUSED ? launch->score_bytes : 0},
+         plan->implementation == FCL_UNFUSED ? launch->score_bytes : launch->part_bytes},
     };
     for (size_t i = 0; i < FCL_COUNT(buffers); i++) {
         if (buffers[i].end && !buffers[i].buffer)
@@ -75,9 +76,8 @@ struct failure {
     const char *call;
 };
 
-static struct failure enqueue_stage(const struct fcl_plan *plan, cl_command_queue queue,
-                                    const struct stage *stage, cl_uint wait_count,
-                                    const cl_event *wait, cl_event *event)
+static struct failure enqueue_stage(cl_command_queue queue, const struct stage *stage,
+                                    cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
     for (cl_uint i = 0; i < stage->count; i++) {
         const cl_int code =
@@ -85,25 +85,25 @@ static struct failure enqueue_stage(const struct fcl_plan *plan, cl_command_queu
         if (code)
             return (struct failure){code, "clSetKernelArg"};
     }
-    const size_t local = fcl_config_group_size(&plan->config);
-    const size_t global = (size_t)stage->groups * local;
-    const cl_int code = clEnqueueNDRangeKernel(queue, stage->kernel, 1, NULL, &global, &local,
-                                               wait_count, wait_count ? wait : NULL, event);
+    const size_t global = (size_t)stage->groups * stage->local;
+    const cl_int code =
+        clEnqueueNDRangeKernel(queue, stage->kernel, 1, NULL, &global, &stage->local, wait_count,
+                               wait_count ? wait : NULL, event);
     return (struct failure){code, "clEnqueueNDRangeKernel"};
 }
 
 // Enqueues the stages one after the other; each waits for the one before. Called with the plan's
 // lock held.
-static struct failure enqueue_stages(const struct fcl_plan *plan, cl_command_queue queue,
-                                     const struct stage *stages, int count, cl_uint wait_count,
-                                     const cl_event *wait, cl_event *first, cl_event *last)
+static struct failure enqueue_stages(cl_command_queue queue, const struct stage *stages, int count,
+                                     cl_uint wait_count, const cl_event *wait, cl_event *first,
+                                     cl_event *last)
 {
     cl_event before = NULL;
     struct failure failure = {0};
     for (int i = 0; i < count && !failure.code; i++) {
         cl_event event = NULL;
         const int wanted = i < count - 1 || last || (first && i == 0);
-        failure = enqueue_stage(plan, queue, &stages[i], i ? 1 : wait_count, i ? &before : wait,
+        failure = enqueue_stage(queue, &stages[i], i ? 1 : wait_count, i ? &before : wait,
                                 wanted ? &event : NULL);
         if (before)
             clReleaseEvent(before);
@@ -118,34 +118,60 @@ static struct failure enqueue_stages(const struct fcl_plan *plan, cl_command_que
     return failure;
 }
 
-static struct failure enqueue_kernels(const struct fcl_plan *plan, cl_command_queue queue,
-                                      const struct fcl_attention_args *args,
-                                      const struct fcl_launch *launch, cl_uint wait_count,
-                                      const cl_event *wait, cl_event *first, cl_event *last)
+#define STAGES FCL_PROGRAM_KERNELS
+
+// The stages of a fused launch: one, or two when keys are split.
+static int fused_stages(const struct fcl_plan *plan, const struct fcl_attention_args *args,
+                        const struct fcl_launch *launch, struct stage stages[STAGES])
+{
+    const cl_kernel *kernels = plan->program.kernels;
+    const size_t local = fcl_config_group_size(&plan->config);
+    const int split = launch->combine_groups > 0;
+    stages[0] = (struct stage){kernels[0],
+                               launch->groups,
+                               local,
+                               {BUFFER(args->q.buffer),
+                                BUFFER(args->k.buffer),
+                                BUFFER(args->v.buffer),
+                                {sizeof(cl_mem), split ? &args->workspace : &args->o.buffer},
+                                {sizeof(cl_mem), split ? &args->workspace : &args->lse},
+                                {sizeof launch->args, split ? &launch->part_args : &launch->args}},
+                               6};
+    stages[1] = (struct stage){kernels[1],
+                               launch->combine_groups,
+                               FCL_COMBINE_GROUP,
+                               {BUFFER(args->workspace),
+                                BUFFER(args->o.buffer),
+                                BUFFER(args->lse),
+                                {sizeof launch->args, &launch->args}},
+                               4};
+    return split ? 2 : 1;
+}
+
+static int unfused_stages(const struct fcl_plan *plan, const struct fcl_attention_args *args,
+                          const struct fcl_launch *launch, struct stage stages[STAGES])
 {
     const struct kernel_argument bytes = {sizeof launch->args, &launch->args};
     const cl_kernel *kernels = plan->program.kernels;
-    if (plan->implementation == FCL_FUSED) {
-        const struct stage stage = {kernels[0],
-                                    launch->groups,
-                                    {BUFFER(args->q.buffer), BUFFER(args->k.buffer),
-                                     BUFFER(args->v.buffer), BUFFER(args->o.buffer),
-                                     BUFFER(args->lse), bytes},
-                                    6};
-        return enqueue_stages(plan, queue, &stage, 1, wait_count, wait, first, last);
-    }
-    const struct stage stages[] = {
-        {kernels[0],
-         launch->score_groups,
-         {BUFFER(args->q.buffer), BUFFER(args->k.buffer), BUFFER(args->workspace), bytes},
-         4},
-        {kernels[1], launch->row_groups, {BUFFER(args->workspace), BUFFER(args->lse), bytes}, 3},
-        {kernels[2],
-         launch->groups,
-         {BUFFER(args->workspace), BUFFER(args->v.buffer), BUFFER(args->o.buffer), bytes},
-         4},
-    };
-    return enqueue_stages(plan, queue, stages, 3, wait_count, wait, first, last);
+    const size_t local = fcl_config_group_size(&plan->config);
+    stages[0] = (struct stage){
+        kernels[0],
+        launch->score_groups,
+        local,
+        {BUFFER(args->q.buffer), BUFFER(args->k.buffer), BUFFER(args->workspace), bytes},
+        4};
+    stages[1] = (struct stage){kernels[1],
+                               launch->row_groups,
+                               local,
+                               {BUFFER(args->workspace), BUFFER(args->lse), bytes},
+                               3};
+    stages[2] = (struct stage){
+        kernels[2],
+        launch->groups,
+        local,
+        {BUFFER(args->workspace), BUFFER(args->v.buffer), BUFFER(args->o.buffer), bytes},
+        4};
+    return 3;
 }
 
 // A launch without work still gives events that complete after the wait list.
@@ -195,10 +221,14 @@ enum fcl_status fcl_plan_launch(const struct fcl_plan *plan, cl_command_queue qu
     status = check_buffers(plan, &today, &launch);
     if (status)
         return status;
+    struct stage stages[STAGES];
+    const int count = plan->implementation == FCL_UNFUSED
+                          ? unfused_stages(plan, &today, &launch, stages)
+                          : fused_stages(plan, &today, &launch, stages);
     pthread_mutex_t *lock = (pthread_mutex_t *)&plan->lock; // the one part of a plan that changes
     pthread_mutex_lock(lock);
     const struct failure failure =
-        enqueue_kernels(plan, queue, &today, &launch, wait_count, wait, first, last);
+        enqueue_stages(queue, stages, count, wait_count, wait, first, last);
     pthread_mutex_unlock(lock);
     return failure.code ? fcl_cl_fail(plan->device, failure.code, failure.call) : FCL_OK;
 }

@@ -16,9 +16,20 @@ static enum fcl_status choose(const struct fcl_problem *problem, const struct fc
                               const struct fcl_config *given, struct fcl_config *config,
                               char *reason, size_t size)
 {
+    enum fcl_status status = FCL_OK;
+    if (given)
+        *config = *given;
+    else
+        status = fcl_config_default(problem, caps, config, reason, size);
+    if (status)
+        return status;
     if (!given)
-        return fcl_config_default(problem, caps, config, reason, size);
-    *config = *given;
+        config->splits = 1;
+    if (config->splits > 1)
+        return fcl_fail(reason, size, FCL_UNSUPPORTED,
+                        "config.splits is %d: a kernel that needs a second one to join its results "
+                        "is not generated; allowed is 1",
+                        config->splits);
     return fcl_config_validate(config, problem, caps, reason, size);
 }
 

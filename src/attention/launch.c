@@ -191,24 +191,65 @@ static enum fcl_status prepare_lse(const struct fcl_attention_args *args, const 
     return FCL_OK;
 }
 
+// ---- splits
+
+// How many parts keys are cut into: at most one a key block, so that it depends on the shape alone.
+static int split_count(const struct fcl_config *config, const struct fcl_shape *shape)
+{
+    const int64_t blocks = fcl_max(fcl_div_up(shape->k_len, config->block_n), 1);
+    return (int)fcl_min(config->splits, blocks);
+}
+
+uint64_t fcl_part_bytes(const struct fcl_problem *problem, const struct fcl_config *config,
+                        const struct fcl_shape *shape)
+{
+    const uint64_t rows = (uint64_t)(shape->batch * shape->heads_q) * (uint64_t)shape->q_len;
+    const uint64_t row = (uint64_t)(problem->head_dim_v + 1) * sizeof(float);
+    return config->splits > 1 ? (uint64_t)split_count(config, shape) * rows * row : 0;
+}
+
+// Partial results: O [split][batch, head, query][d], then LSE [split][batch, head, query].
+static void prepare_splits(const struct fcl_problem *p, const struct fcl_config *c,
+                           const struct fcl_shape *s, struct fcl_launch *launch)
+{
+    const int64_t dim = p->head_dim_v, rows = s->batch * s->heads_q * s->q_len;
+    struct fcl_kernel_args *a = &launch->args, *part = &launch->part_args;
+    a->splits = split_count(c, s);
+    a->lse_split = rows;
+    a->o_split = rows * dim;
+    *part = *a;
+    if (c->splits == 1)
+        return;
+    fcl_layout_strides(FCL_LAYOUT_BHSD, s->heads_q, s->q_len, dim, part->o_strides);
+    part->o_start = 0;
+    part->lse_start = a->splits * a->o_split;
+    launch->part_bytes = fcl_part_bytes(p, c, s);
+    launch->combine_groups = (uint64_t)fcl_div_up(rows * dim, FCL_COMBINE_GROUP);
+}
+
 // ---- the grid
 
 static enum fcl_status prepare_grid(const struct fcl_problem *p, const struct fcl_config *c,
                                     const struct fcl_shape *s, struct fcl_launch *launch,
                                     char *reason, size_t size)
 {
-    const uint64_t blocks = (uint64_t)fcl_div_up(s->q_len, c->block_m);
-    const uint64_t rows = blocks * (uint64_t)(s->batch * s->heads_q);
+    const int64_t group = c->packed ? s->heads_q / s->heads_kv : 1;
+    const uint64_t blocks = (uint64_t)fcl_div_up(s->q_len * group, c->block_m);
+    const uint64_t rows = blocks * (uint64_t)(s->batch * s->heads_q / group);
     const uint64_t keys = (uint64_t)fcl_div_up(fcl_max(s->k_len, 1), c->block_n);
     launch->row_groups = rows;
-    launch->groups = rows * (uint64_t)c->dv_split;
+    launch->groups = rows * (uint64_t)c->dv_split * (uint64_t)launch->args.splits;
     launch->score_groups = rows * keys;
     launch->score_bytes = fcl_score_bytes(p, c, s);
     launch->args.score_pitch = (int64_t)blocks * c->block_m;
-    if (rows > GROUP_LIMIT || launch->groups > GROUP_LIMIT)
+    if (rows > GROUP_LIMIT || launch->groups > GROUP_LIMIT || launch->combine_groups > GROUP_LIMIT)
         return fcl_fail(reason, size, FCL_UNSUPPORTED,
                         "the shape needs %llu work-groups, at most %llu are possible",
                         (unsigned long long)launch->groups, (unsigned long long)GROUP_LIMIT);
+    if (s->q_len * group > LENGTH_LIMIT)
+        return fcl_fail(reason, size, FCL_UNSUPPORTED,
+                        "the shape has %lld packed rows, at most %lld are possible",
+                        (long long)(s->q_len * group), (long long)LENGTH_LIMIT);
     return FCL_OK;
 }
 
@@ -288,5 +329,6 @@ enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
         return FCL_OK;
     prepare_numbers(problem, &s, args->scale, &launch->args);
     status = prepare_tensors(problem, &s, args, launch, reason, size);
+    prepare_splits(problem, config, &s, launch);
     return status ? status : prepare_grid(problem, config, &s, launch, reason, size);
 }

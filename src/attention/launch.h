@@ -7,23 +7,29 @@
 
 #include "core/common.h"
 
+#define FCL_COMBINE_GROUP 64 // work-items of combine.cl's groups
+
 // fcl_args of kernels/lib/types.clh, field by field.
 struct fcl_kernel_args {
     int64_t q_strides[4], k_strides[4], v_strides[4], o_strides[4];
     int64_t q_start, k_start, v_start, o_start, lse_start;
-    int64_t score_pitch;
-    int32_t q_len, k_len, heads, group, shift;
+    int64_t score_pitch, o_split, lse_split;
+    int32_t splits, q_len, k_len, heads, group, shift;
     float unit;
 };
 
 // What a launch comes to, once its arguments were found to be valid.
 struct fcl_launch {
     struct fcl_kernel_args args;
-    int empty;             // 1: nothing to do
-    uint64_t groups;       // work-groups of the fused kernel and of the unfused product
-    uint64_t row_groups;   // of the unfused softmax
-    uint64_t score_groups; // of the unfused scores
-    uint64_t score_bytes;  // of the score matrix
+    struct fcl_kernel_args
+        part_args;           // of the fused kernel when keys are split: O and LSE are workspace
+    int empty;               // 1: nothing to do
+    uint64_t groups;         // work-groups of the fused kernel and of the unfused product
+    uint64_t combine_groups; // of the kernel that joins splits; 0: there are none
+    uint64_t part_bytes;     // of the partial results
+    uint64_t row_groups;     // of the unfused softmax
+    uint64_t score_groups;   // of the unfused scores
+    uint64_t score_bytes;    // of the score matrix
     uint64_t q_end, k_end, v_end, o_end, lse_end; // bytes that each buffer must have
 };
 
@@ -37,6 +43,10 @@ enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
 // Checks a shape and fills in heads_kv.
 enum fcl_status fcl_shape_complete(const struct fcl_shape *given, struct fcl_shape *shape,
                                    char *reason, size_t size);
+
+// Bytes of the partial results of a shape: 0 when keys are not split.
+uint64_t fcl_part_bytes(const struct fcl_problem *problem, const struct fcl_config *config,
+                        const struct fcl_shape *shape);
 
 // Bytes of the score matrix of a shape; UINT64_MAX when that overflows.
 uint64_t fcl_score_bytes(const struct fcl_problem *problem, const struct fcl_config *config,

@@ -17,7 +17,8 @@ static enum fcl_status prove(void *user, const struct fcl_program *program)
     struct fcl_plan *plan = user;
     struct fcl_problem tiny = plan->problem;
     struct fcl_comparison comparison = {0};
-    tiny.batch = tiny.heads_q = tiny.heads_kv = 1;
+    tiny.batch = tiny.heads_kv = 1;
+    tiny.heads_q = 2; // two rows a query where heads are packed
     tiny.q_len = 3;
     tiny.k_len = plan->config.block_n + 5;
     if (tiny.mask != FCL_MASK_NONE)
@@ -35,10 +36,12 @@ static enum fcl_status prove(void *user, const struct fcl_program *program)
 static void name_kernels(const struct fcl_plan *plan, char names[FCL_PROGRAM_KERNELS][256],
                          struct fcl_program_request *request)
 {
-    static const char *const suffixes[FCL_PROGRAM_KERNELS] = {"_scores", "_softmax", "_product"};
-    const int count = plan->implementation == FCL_UNFUSED ? 3 : 1;
+    static const char *const unfused[] = {"_scores", "_softmax", "_product"};
+    static const char *const fused[] = {"", "_combine"};
+    const int is_unfused = plan->implementation == FCL_UNFUSED;
+    const int count = is_unfused ? 3 : plan->config.splits > 1 ? 2 : 1;
     for (int i = 0; i < count; i++) {
-        snprintf(names[i], 256, "%s%s", plan->label, count > 1 ? suffixes[i] : "");
+        snprintf(names[i], 256, "%s%s", plan->label, (is_unfused ? unfused : fused)[i]);
         request->kernels[i] = names[i];
     }
 }
@@ -297,15 +300,15 @@ enum fcl_status fcl_plan_workspace_size(const fcl_plan *plan, const struct fcl_s
     const enum fcl_status status = fcl_shape_complete(shape, &full, reason, sizeof reason);
     if (status)
         return fcl_device_fail(plan->device, status, "%s", reason);
-    if (plan->implementation == FCL_FUSED)
-        return FCL_OK;
-    const uint64_t bytes = fcl_score_bytes(&plan->problem, &plan->config, &full);
+    const int unfused = plan->implementation == FCL_UNFUSED;
+    const uint64_t bytes = unfused ? fcl_score_bytes(&plan->problem, &plan->config, &full)
+                                   : fcl_part_bytes(&plan->problem, &plan->config, &full);
     *size = bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
     if (bytes > plan->device->caps.allocation_bytes)
-        return fcl_device_fail(plan->device, FCL_OUT_OF_MEMORY,
-                               "the score matrix needs %llu bytes, the device allows %llu at once",
-                               (unsigned long long)bytes,
-                               (unsigned long long)plan->device->caps.allocation_bytes);
+        return fcl_device_fail(
+            plan->device, FCL_OUT_OF_MEMORY, "%s need%s %llu bytes, the device allows %llu at once",
+            unfused ? "the score matrix" : "partial results", unfused ? "s" : "",
+            (unsigned long long)bytes, (unsigned long long)plan->device->caps.allocation_bytes);
     return FCL_OK;
 }
 

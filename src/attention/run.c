@@ -65,6 +65,18 @@ static enum fcl_status find_plan(fcl_device *device, const struct fcl_problem *p
     return status;
 }
 
+// The simple call has no place for a workspace, so it makes one for each launch that needs it.
+static enum fcl_status make_workspace(const struct fcl_plan *plan, struct fcl_attention_args *args)
+{
+    size_t bytes;
+    cl_int code = CL_SUCCESS;
+    const enum fcl_status status = fcl_plan_workspace_size(plan, &args->shape, &bytes);
+    if (status || !bytes)
+        return status;
+    args->workspace = clCreateBuffer(plan->device->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    return code ? fcl_cl_fail(plan->device, code, "clCreateBuffer") : FCL_OK;
+}
+
 enum fcl_status fcl_attention_run(fcl_device *device, cl_command_queue queue, cl_mem q, cl_mem k,
                                   cl_mem v, cl_mem o, const struct fcl_problem *problem,
                                   cl_event *event)
@@ -85,12 +97,17 @@ enum fcl_status fcl_attention_run(fcl_device *device, cl_command_queue queue, cl
     status = find_plan(device, &full, &plan);
     if (status)
         return status;
-    const struct fcl_attention_args args = {
+    struct fcl_attention_args args = {
         .struct_size = sizeof args,
         .shape = {full.batch, full.heads_q, full.heads_kv, full.q_len, full.k_len},
         .q = {.buffer = q},
         .k = {.buffer = k},
         .v = {.buffer = v},
         .o = {.buffer = o}};
-    return fcl_attention_enqueue(plan, queue, &args, 0, NULL, event);
+    status = make_workspace(plan, &args);
+    if (!status)
+        status = fcl_attention_enqueue(plan, queue, &args, 0, NULL, event);
+    if (args.workspace)
+        clReleaseMemObject(args.workspace); // OpenCL keeps it until the launch has ended
+    return status;
 }

@@ -12,6 +12,7 @@
 // What is being chosen for.
 struct selection {
     const struct fcl_problem *problem;
+    enum fcl_implementation implementation;
     const struct fcl_caps *caps;
     char problem_class[256];
     struct fcl_choice *choices;
@@ -21,7 +22,8 @@ struct selection {
 // Adds a choice if it is valid and new.
 static void offer(struct selection *s, const struct fcl_config *config, const char *origin)
 {
-    if (s->count == FCL_CHOICES || fcl_config_validate(config, s->problem, s->caps, NULL, 0))
+    if (s->count == FCL_CHOICES || fcl_config_validate(config, s->problem, s->caps, NULL, 0) ||
+        (s->implementation == FCL_UNFUSED && fcl_config_unfused(config, NULL, 0)))
         return;
     for (size_t i = 0; i < s->count; i++)
         if (!memcmp(&s->choices[i].config, config, sizeof *config))
@@ -111,6 +113,10 @@ static void offer_defaults(struct selection *s, char *reason, size_t size)
     for (int family = FCL_FAMILY_COUNT; family-- > 0;)
         if (!fcl_family_default((enum fcl_family)family, s->problem, s->caps, &config, reason,
                                 size)) {
+            if (s->implementation == FCL_UNFUSED) {
+                config.packed = 0;
+                config.splits = 1;
+            }
             offer(s, &config, origin);
             origin = "fallback";
         }
@@ -120,7 +126,8 @@ size_t fcl_select(const struct fcl_problem *problem, enum fcl_implementation imp
                   const struct fcl_caps *caps, const fcl_wisdom *wisdom, struct fcl_choice *choices,
                   char *reason, size_t size)
 {
-    struct selection s = {.problem = problem, .caps = caps, .choices = choices};
+    struct selection s = {
+        .problem = problem, .implementation = implementation, .caps = caps, .choices = choices};
     fcl_problem_class(problem, implementation, s.problem_class, sizeof s.problem_class);
     fcl_wisdom *table = load_tables();
     const fcl_wisdom *const sources[] = {wisdom, table};

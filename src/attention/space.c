@@ -1,9 +1,11 @@
-// The search space: values of each tunable, constraints with their reasons, defaults.
+// The search space: values of each tunable, and constraints with their reasons.
 #include "space.h"
 
 #include <string.h>
 
 #include "problem.h"
+
+#define PACKED_QUERIES 16 // fewer queries than this leave most lanes of a block without a row
 
 // ---- sizes that the kernels derive in the same way (kernels/tile/generic.clh)
 
@@ -41,7 +43,7 @@ size_t fcl_config_local_bytes(const struct fcl_config *config, const struct fcl_
 
 size_t fcl_config_group_size(const struct fcl_config *config)
 {
-    return config->family == FCL_FAMILY_VECTOR ? 1 : (size_t)config->items;
+    return config->family == FCL_FAMILY_GENERIC ? (size_t)config->items : 1;
 }
 
 // ---- constraints
@@ -53,8 +55,8 @@ size_t fcl_config_group_size(const struct fcl_config *config)
             return fcl_fail(reason, size, FCL_UNSUPPORTED, __VA_ARGS__); \
     } while (0)
 
-#define GENERIC_REGISTERS 192     // floats of an item's tiles beyond which every GPU spills
-#define VECTOR_PRIVATE (1u << 20) // bytes of a work-item's arrays: far below any thread's stack
+#define GENERIC_REGISTERS 192    // floats of an item's tiles beyond which every GPU spills
+#define PRIVATE_BYTES (1u << 20) // of a work-item's arrays on a CPU: far below any thread's stack
 
 static enum fcl_status validate_generic(const struct fcl_config *c, const struct fcl_problem *p,
                                         const struct fcl_caps *caps, char *reason, size_t size)
@@ -86,30 +88,48 @@ static enum fcl_status validate_generic(const struct fcl_config *c, const struct
     return FCL_OK;
 }
 
-static enum fcl_status validate_vector(const struct fcl_config *c, const struct fcl_problem *p,
-                                       const struct fcl_caps *caps, char *reason, size_t size)
+// What the families of CPU devices have in common; `rows` is the number of row registers or rows
+// that a register tile covers.
+static enum fcl_status validate_registers(const struct fcl_config *c, const struct fcl_problem *p,
+                                          const struct fcl_caps *caps, int rows, char *reason,
+                                          size_t size)
 {
-    const int lanes_limit = (int)fcl_max((int64_t)caps->float_width, 4);
-    REQUIRE(c->lanes == 4 || c->lanes == 8 || c->lanes == 16, "lanes %d is not 4, 8 or 16",
-            c->lanes);
-    REQUIRE(c->lanes <= lanes_limit, "lanes %d is above the device's vector width, %d", c->lanes,
-            lanes_limit);
-    REQUIRE(c->block_m >= c->lanes && c->block_m % c->lanes == 0,
-            "block_m %d is not a positive multiple of lanes %d", c->block_m, c->lanes);
+    const int limit = (int)fcl_max((int64_t)caps->float_width, 4);
+    const int registers = c->width == 16 ? 24 : 12; // accumulators that leave room for the operands
+    REQUIRE(c->width <= limit, "width %d is above the device's vector width, %d", c->width, limit);
     REQUIRE(c->micro_keys >= 1 && c->micro_cols >= 1,
             "micro_keys %d and micro_cols %d must be positive", c->micro_keys, c->micro_cols);
     REQUIRE(c->block_n >= 1 && c->block_n % c->micro_keys == 0,
             "block_n %d is not a positive multiple of micro_keys %d", c->block_n, c->micro_keys);
-    const int rows = c->block_m / c->lanes;
-    const int registers = c->lanes == 16 ? 24 : 12; // accumulators that leave room for the operands
     REQUIRE(rows * c->micro_keys <= registers && rows * c->micro_cols <= registers,
             "register tiles of %d x %d and %d x %d vectors, more than %d would spill", rows,
             c->micro_keys, rows, c->micro_cols, registers);
     const int64_t floats = (int64_t)c->block_m * (p->head_dim_qk + p->head_dim_v + c->block_n) +
                            (int64_t)c->block_n * fcl_max(p->head_dim_qk, p->head_dim_v);
-    REQUIRE(floats * 4 <= VECTOR_PRIVATE, "%lld bytes of private arrays, more than %u",
-            (long long)floats * 4, VECTOR_PRIVATE);
+    REQUIRE(floats * 4 <= PRIVATE_BYTES, "%lld bytes of private arrays, more than %u",
+            (long long)floats * 4, PRIVATE_BYTES);
     return FCL_OK;
+}
+
+#define WIDTH_ALLOWED(width) ((width) == 4 || (width) == 8 || (width) == 16)
+
+static enum fcl_status validate_vector(const struct fcl_config *c, const struct fcl_problem *p,
+                                       const struct fcl_caps *caps, char *reason, size_t size)
+{
+    REQUIRE(WIDTH_ALLOWED(c->width), "width %d is not 4, 8 or 16", c->width);
+    REQUIRE(c->block_m >= c->width && c->block_m % c->width == 0,
+            "block_m %d is not a positive multiple of width %d", c->block_m, c->width);
+    return validate_registers(c, p, caps, c->block_m / c->width, reason, size);
+}
+
+static enum fcl_status validate_row(const struct fcl_config *c, const struct fcl_problem *p,
+                                    const struct fcl_caps *caps, char *reason, size_t size)
+{
+    REQUIRE(WIDTH_ALLOWED(c->width), "width %d is not 4, 8 or 16", c->width);
+    REQUIRE(c->block_m >= 1 && c->block_m <= 16, "block_m %d is outside of 1 to 16", c->block_m);
+    REQUIRE(c->block_n % c->width == 0, "block_n %d is not a multiple of width %d", c->block_n,
+            c->width);
+    return validate_registers(c, p, caps, c->block_m, reason, size);
 }
 
 static enum fcl_status validate_common(const struct fcl_config *c, const struct fcl_problem *p,
@@ -121,6 +141,10 @@ static enum fcl_status validate_common(const struct fcl_config *c, const struct 
             "dv_split %d is outside of 1 to the value head dim, %d", c->dv_split, p->head_dim_v);
     REQUIRE(c->dv_split == 1 || p->pass == FCL_PASS_FORWARD,
             "dv_split %d: the statistics pass has no output columns", c->dv_split);
+    REQUIRE(c->packed == 0 || c->packed == 1, "packed %d is not 0 or 1", c->packed);
+    REQUIRE(c->splits >= 1 && c->splits <= 1024, "splits %d is outside of 1 to 1024", c->splits);
+    REQUIRE(c->splits == 1 || p->pass == FCL_PASS_FORWARD,
+            "splits %d: partial results are joined for the forward pass only", c->splits);
     REQUIRE(c->visit >= 0 && c->visit <= 2, "visit %d is not 0, 1 or 2", c->visit);
     return FCL_OK;
 }
@@ -137,9 +161,30 @@ enum fcl_status fcl_config_validate(const struct fcl_config *config,
         status = validate_common(config, &full, reason, size);
     if (status)
         return status;
-    return config->family == FCL_FAMILY_VECTOR
-               ? validate_vector(config, &full, caps, reason, size)
-               : validate_generic(config, &full, caps, reason, size);
+    switch (config->family) {
+    case FCL_FAMILY_VECTOR:
+        return validate_vector(config, &full, caps, reason, size);
+    case FCL_FAMILY_ROW:
+        return validate_row(config, &full, caps, reason, size);
+    default:
+        return validate_generic(config, &full, caps, reason, size);
+    }
+}
+
+enum fcl_status fcl_config_unfused(const struct fcl_config *config, char *reason, size_t size)
+{
+    REQUIRE(!config->packed && config->splits == 1,
+            "packed %d and splits %d: the unfused kernels have neither", config->packed,
+            config->splits);
+    return FCL_OK;
+}
+
+int fcl_rows_packed(enum fcl_family family, const struct fcl_problem *problem)
+{
+    const int64_t group = problem->heads_q / problem->heads_kv;
+    if (group == 1 || family == FCL_FAMILY_GENERIC)
+        return 0;
+    return family == FCL_FAMILY_ROW || problem->q_len < PACKED_QUERIES;
 }
 
 // ---- enumeration
@@ -170,9 +215,15 @@ static const struct tunable generic_space[] = {
 };
 
 static const struct tunable vector_space[] = {
-    TUNABLE(lanes, 0, 4, 8, 16),           TUNABLE(block_m, 0, 4, 8, 16, 32, 64, 128),
+    TUNABLE(width, 0, 4, 8, 16),           TUNABLE(block_m, 0, 4, 8, 16, 32, 64, 128),
     TUNABLE(block_n, 0, 32, 64, 128, 256), TUNABLE(micro_keys, 0, 2, 4, 8),
     TUNABLE(micro_cols, 0, 2, 4, 8),       TUNABLE(dv_split, 0, 1, 2),
+};
+
+static const struct tunable row_space[] = {
+    TUNABLE(width, 0, 4, 8, 16),           TUNABLE(block_m, 0, 1, 2, 4, 8),
+    TUNABLE(block_n, 0, 32, 64, 128, 256), TUNABLE(micro_keys, 0, 1, 2, 4, 8),
+    TUNABLE(micro_cols, 0, 1, 2, 4, 8),    TUNABLE(splits, 0, 1, 4, 16),
 };
 
 static const struct {
@@ -181,6 +232,7 @@ static const struct {
 } spaces[FCL_FAMILY_COUNT] = {
     [FCL_FAMILY_GENERIC] = {generic_space, FCL_COUNT(generic_space)},
     [FCL_FAMILY_VECTOR] = {vector_space, FCL_COUNT(vector_space)},
+    [FCL_FAMILY_ROW] = {row_space, FCL_COUNT(row_space)},
 };
 
 static size_t value_count(const struct tunable *tunable, int head_dim)
@@ -192,11 +244,14 @@ static size_t value_count(const struct tunable *tunable, int head_dim)
 }
 
 // Point `number` of a family's space, counted with the first tunable slowest; 0 past the end.
-static int space_point(enum fcl_family family, size_t number, int head_dim,
+static int space_point(enum fcl_family family, size_t number, const struct fcl_problem *problem,
                        struct fcl_config *config)
 {
+    const int head_dim = problem->head_dim_qk;
     memset(config, 0, sizeof *config);
     config->family = family;
+    config->dv_split = config->splits = 1;
+    config->packed = fcl_rows_packed(family, problem);
     for (size_t t = spaces[family].count; t-- > 0;) {
         const struct tunable *tunable = &spaces[family].tunables[t];
         const size_t count = value_count(tunable, head_dim), index = number % count;
@@ -212,12 +267,14 @@ size_t fcl_config_space(const struct fcl_problem *problem, const struct fcl_caps
 {
     size_t valid = 0;
     struct fcl_config config;
+    struct fcl_problem full;
     char reason[256];
+    if (fcl_problem_complete(problem, &full, NULL, 0))
+        return 0;
     for (int family = 0; family < FCL_FAMILY_COUNT; family++) {
         if (fcl_family_usable((enum fcl_family)family, caps, NULL, 0))
             continue;
-        for (size_t i = 0; space_point((enum fcl_family)family, i, problem->head_dim_qk, &config);
-             i++) {
+        for (size_t i = 0; space_point((enum fcl_family)family, i, &full, &config); i++) {
             reason[0] = 0;
             const enum fcl_status status =
                 fcl_config_validate(&config, problem, caps, reason, sizeof reason);
@@ -227,83 +284,4 @@ size_t fcl_config_space(const struct fcl_problem *problem, const struct fcl_caps
         }
     }
     return valid;
-}
-
-// ---- defaults
-
-// The vector tile's good shapes (measured on AVX-512 and by register count elsewhere): 4 rows x 4
-// where there are 32 registers, 2 x 4 where there are 16; one vector of rows for a handful of
-// queries; narrower blocks waste less on the diagonal of short causal problems.
-static void vector_defaults(const struct fcl_problem *p, const struct fcl_caps *caps, int try,
-                            struct fcl_config *c)
-{
-    const int lanes = caps->float_width >= 16 ? 16 : caps->float_width >= 8 ? 8 : 4;
-    const int short_causal = p->mask != FCL_MASK_NONE && p->q_len <= 2048;
-    int rows = lanes == 16 && !short_causal ? 4 : 2;
-    if (try > 0 || (p->q_len > 0 && p->q_len <= lanes))
-        rows = 1;
-    const int micro = lanes == 16 ? 16 / rows : 8 / rows;
-    *c = (struct fcl_config){.family = FCL_FAMILY_VECTOR,
-                             .lanes = lanes,
-                             .block_m = lanes * rows,
-                             .block_n = 64,
-                             .micro_keys = micro > 8 ? 8 : micro,
-                             .micro_cols = micro > 8 ? 8 : micro,
-                             .dv_split = 1};
-}
-
-#define WHOLE 0 // d_chunk: all of the head dim
-
-// Generic shapes from large to small: block_m, block_n, items, item_rows, and a chunk of head dims.
-static const int generic_shapes[][5] = {
-    {64, 32, 128, 8, WHOLE}, {64, 32, 128, 8, 32}, {64, 32, 256, 8, 32}, {32, 32, 64, 4, 32},
-    {32, 32, 128, 4, 32},    {16, 16, 64, 4, 16},  {16, 16, 16, 4, 16},  {8, 16, 8, 4, 16},
-};
-
-// Candidate `try` of a family's defaults; 0 past the end.
-static int default_candidate(enum fcl_family family, const struct fcl_problem *p,
-                             const struct fcl_caps *caps, size_t try, struct fcl_config *c)
-{
-    if (family == FCL_FAMILY_VECTOR) {
-        vector_defaults(p, caps, (int)try, c);
-        return try < 2;
-    }
-    static const int splits[] = {1, 4, 16}; // more only where all of the output does not fit
-    const size_t shapes = FCL_COUNT(generic_shapes);
-    if (try >= FCL_COUNT(splits) * shapes)
-        return 0;
-    const int *s = generic_shapes[try % shapes];
-    *c = (struct fcl_config){.family = FCL_FAMILY_GENERIC,
-                             .block_m = s[0],
-                             .block_n = s[1],
-                             .items = s[2],
-                             .item_rows = s[3],
-                             .d_chunk = s[4] == WHOLE ? p->head_dim_qk
-                                                      : (int)fcl_min(s[4], p->head_dim_qk),
-                             .dv_split = splits[try / shapes]};
-    return 1;
-}
-
-enum fcl_status fcl_family_default(enum fcl_family family, const struct fcl_problem *problem,
-                                   const struct fcl_caps *caps, struct fcl_config *config,
-                                   char *reason, size_t size)
-{
-    enum fcl_status status = fcl_family_usable(family, caps, reason, size);
-    for (size_t try = 0; !status && default_candidate(family, problem, caps, try, config); try++)
-        if (!fcl_config_validate(config, problem, caps, reason, size))
-            return FCL_OK;
-    return FCL_UNSUPPORTED;
-}
-
-enum fcl_status fcl_config_default(const struct fcl_problem *problem, const struct fcl_caps *caps,
-                                   struct fcl_config *config, char *reason, size_t size)
-{
-    struct fcl_problem full;
-    const enum fcl_status status = fcl_problem_complete(problem, &full, reason, size);
-    if (status)
-        return status;
-    for (int family = FCL_FAMILY_COUNT; family-- > 0;)
-        if (!fcl_family_default((enum fcl_family)family, &full, caps, config, reason, size))
-            return FCL_OK;
-    return FCL_UNSUPPORTED;
 }

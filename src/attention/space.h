@@ -1,4 +1,5 @@
-// The values that tunables may take, what makes a configuration valid, and the defaults.
+// The values that tunables may take, what makes a configuration valid (space.c), and the defaults
+// (defaults.c).
 #ifndef FCL_ATTENTION_SPACE_H
 #define FCL_ATTENTION_SPACE_H
 
@@ -20,6 +21,13 @@ struct fcl_local_layout {
 // All zero for families that use no local memory.
 struct fcl_local_layout fcl_local_layout(const struct fcl_config *config,
                                          const struct fcl_problem *problem);
+
+// Whether the unfused kernels can use a valid configuration.
+enum fcl_status fcl_config_unfused(const struct fcl_config *config, char *reason, size_t size);
+
+// Whether a family's configurations for a completed problem pack grouped heads: where few queries
+// would leave most rows of a block empty.
+int fcl_rows_packed(enum fcl_family family, const struct fcl_problem *problem);
 
 // Work-items of a work-group.
 size_t fcl_config_group_size(const struct fcl_config *config);

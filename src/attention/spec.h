@@ -10,23 +10,25 @@
 
 // X(MACRO, value), over `p` (a completed problem), `c` (a configuration), `l` (its local layout).
 // kernels/lib/config.clh says what each means.
-#define FCL_SPEC_FIELDS(X)                           \
-    X(HEAD_QK, p->head_dim_qk)                       \
-    X(HEAD_V, p->head_dim_v)                         \
-    X(DTYPE_Q, (int)p->dtype_q)                      \
-    X(DTYPE_K, (int)p->dtype_k)                      \
-    X(DTYPE_V, (int)p->dtype_v)                      \
-    X(DTYPE_O, (int)p->dtype_o)                      \
-    X(BOUND_RIGHT, p->mask != FCL_MASK_NONE)         \
-    X(STATISTICS, p->pass == FCL_PASS_STATISTICS)    \
-    X(LSE, p->lse || p->pass == FCL_PASS_STATISTICS) \
-    X(GUARD_V, p->guard_v)                           \
-    X(STRIDED, p->strided)                           \
-    X(ALIGN, p->alignment)                           \
-    X(AT_RIGHT, l->right)                            \
-    X(AT_SCORES, l->scores)                          \
-    X(AT_ROWS, l->rows)                              \
-    X(AT_PARTS, l->parts)                            \
+#define FCL_SPEC_FIELDS(X)                                  \
+    X(HEAD_QK, p->head_dim_qk)                              \
+    X(HEAD_V, p->head_dim_v)                                \
+    X(DTYPE_Q, (int)p->dtype_q)                             \
+    X(DTYPE_K, (int)p->dtype_k)                             \
+    X(DTYPE_V, (int)p->dtype_v)                             \
+    X(DTYPE_O, (int)p->dtype_o)                             \
+    X(BOUND_RIGHT, p->mask != FCL_MASK_NONE)                \
+    X(STATISTICS, p->pass == FCL_PASS_STATISTICS)           \
+    X(LSE, p->lse || p->pass == FCL_PASS_STATISTICS)        \
+    X(GUARD_V, p->guard_v)                                  \
+    X(STRIDED, p->strided)                                  \
+    X(LANES, c->family == FCL_FAMILY_VECTOR ? c->width : 0) \
+    X(ASCENDING, c->family == FCL_FAMILY_ROW)               \
+    X(ALIGN, p->alignment)                                  \
+    X(AT_RIGHT, l->right)                                   \
+    X(AT_SCORES, l->scores)                                 \
+    X(AT_ROWS, l->rows)                                     \
+    X(AT_PARTS, l->parts)                                   \
     X(LOCAL_FLOATS, l->total)
 
 // Appends the label, such as fwd_f16_d128_causal__vector_m64n64l16k4c4: a C identifier.

@@ -246,7 +246,7 @@ enum fcl_status fcl_family_usable(enum fcl_family family, const struct fcl_caps 
     if (caps->group_size < 1)
         return fcl_fail(reason, size, FCL_UNSUPPORTED,
                         "%s needs work-groups of at least 1 work-item; the device allows 0", name);
-    if (family == FCL_FAMILY_VECTOR && caps->cpu == 0)
+    if (family != FCL_FAMILY_GENERIC && caps->cpu == 0)
         return fcl_fail(reason, size, FCL_UNSUPPORTED, "%s is for CPU devices; this device is none",
                         name);
     return FCL_OK;

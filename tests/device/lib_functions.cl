@@ -46,7 +46,7 @@ kernel void test_schedule(global int *works, global int *blocks, global long *vi
         view[3 * i + 1] = operands[i].row;
         view[3 * i + 2] = operands[i].col;
     }
-    view[12] = lse_index(a, &w);
+    view[12] = view_lse(a, &w, (global const float *)views).start + w.row;
 }
 
 // score_visit on a score of 7 at every place of rows x columns, in a block on the edge and in one that is not.
@@ -105,7 +105,7 @@ kernel void test_args(global long *out, const fcl_args args)
     const long fields[] = {a->q_batch, a->q_head,  a->q_row,   a->q_col,   a->k_batch,   a->k_head,      a->k_row,
                            a->k_col,   a->v_batch, a->v_head,  a->v_row,   a->v_col,     a->o_batch,     a->o_head,
                            a->o_row,   a->o_col,   a->q_start, a->k_start, a->v_start,   a->o_start,     a->lse_start,
-                           a->score_pitch, a->q_len, a->k_len, a->heads, a->group, a->shift, as_int(a->unit),
+                           a->score_pitch, a->o_split, a->lse_split, a->splits, a->q_len, a->k_len, a->heads, a->group, a->shift, as_int(a->unit),
                            sizeof(fcl_args)};
     for (int i = 0; i < (int)(sizeof fields / sizeof fields[0]); i++)
         out[i] = fields[i];

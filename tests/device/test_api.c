@@ -159,7 +159,8 @@ static void explicit_configurations_are_kept(void **state)
                                 .items = 1 << 20,
                                 .item_rows = 4,
                                 .d_chunk = 16,
-                                .dv_split = 1};
+                                .dv_split = 1,
+                                .splits = 1};
     fcl_plan *plan;
     expect_error(
         fcl_plan_create(opencl.device, &problem, fcl_plan_options(.config = &config), &plan),

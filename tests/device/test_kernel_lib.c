@@ -16,6 +16,7 @@ static const struct test_kernels_row rows[] = {
     {"fwd d4/6 q1 f16 none", "vector_m8n32l4k4c4"},
     {"fwd d4/6 q1 bf16 causal-br", "vector_m16n32l8k4c4x1p3"},
     {"fwd d4/6 q1 causal-br strided", "vector_m32n32l16k4c4x2"},
+    {"fwd d4/6 q1 f16 causal-br", "row_m4n32l4k2c1"},
 };
 
 static struct test_opencl opencl;
@@ -44,21 +45,22 @@ static void arguments_arrive_in_their_fields(void **state)
 {
     (void)state;
     for (size_t n = 0; n < case_count; n++) {
-        enum { LONGS = 22, FIELDS = 29 };
+        enum { LONGS = 24, FIELDS = 32 };
         struct fcl_kernel_args args;
         int64_t longs[LONGS];
         cl_long out[FIELDS];
         for (int i = 0; i < LONGS; i++)
             longs[i] = (INT64_C(1) << 33) + i;
-        assert_int_equal(offsetof(struct fcl_kernel_args, q_len), sizeof longs);
+        assert_int_equal(offsetof(struct fcl_kernel_args, splits), sizeof longs);
         memcpy(&args, longs, sizeof longs);
+        args.splits = 100;
         args.q_len = 101;
         args.k_len = -102;
         args.heads = 103;
         args.group = 104;
         args.shift = -105;
         args.unit = 1.5f;
-        const cl_long rest[] = {101, -102, 103, 104, -105, bits_of(1.5f), sizeof args};
+        const cl_long rest[] = {100, 101, -102, 103, 104, -105, bits_of(1.5f), sizeof args};
         const struct test_argument arguments[] = {
             {TEST_OUTPUT, out, sizeof out}, {TEST_VALUE, &args, sizeof args}, {0}};
         test_kernels_run(&cases[n], "test_args", 1, 1, arguments);
@@ -472,7 +474,7 @@ static void softmax_steps_follow_the_recurrence(void **state)
         }
     for (size_t i = 0; i < case_count; i++) {
         const struct fcl_config *c = &cases[i].config;
-        const int each = c->family == FCL_FAMILY_VECTOR ? c->block_m : 1; // rows of a work-item
+        const int each = c->family == FCL_FAMILY_GENERIC ? 1 : c->block_m; // rows of a work-item
         memset(out, TEST_POISON, sizeof out);
         test_kernels_run(&cases[i], "test_softmax", (size_t)(SOFTMAX_ROWS / each), 1, arguments);
         for (int row = 0; row < SOFTMAX_ROWS; row++)

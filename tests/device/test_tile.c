@@ -28,6 +28,9 @@ static const struct test_kernels_row rows[] = {
     {"fwd b1 h4/2 q70 k45 d18/11 bf16 causal-tl guard-v", "vector_m32n32l16k8c4x1"},
     {"fwd b1 h2/1 q9 k70 d3/12 f32 causal-br strided guard-v", "vector_m4n32l4k2c8p3x2"},
     {"fwd b2 h2 q45 k37 d18/7 q:f16 k:bf16 v:f32 o:bf16 none", "vector_m8n32l8k8c2"},
+    {"fwd b2 h4/2 q37 k45 d20/10 f32 causal-br guard-v", "row_m4n32l8k2c1"},
+    {"fwd b1 h4/2 q37 k45 d18/24 f16 causal-tl strided", "row_m2n32l4k4c3p2"},
+    {"fwd b1 h2/1 q9 k70 d33/36 bf16 none lse", "row_m8n48l16k1c1"},
 };
 
 static struct test_opencl opencl;

@@ -9,6 +9,13 @@ FCL_FN fcl_rows rows_load(fcl_tile *t, global const float *p, long start)
     return tile_scores_load(t, &s, p, start, FCL_BLOCK_M, FCL_F32, one, FCL_HIDDEN);
 }
 
+// Row values into memory: row first + i at p[start + i].
+FCL_FN void rows_store(fcl_tile *t, fcl_rows x, global float *p, long start, int first, int have)
+{
+    const fcl_view to = {p, start - first, 1, 1, 0, 1};
+    tile_rows_store(t, x, to, first, have);
+}
+
 // One query block x one key block a group: scores and their maxima, then 2^(score - maximum) and its sums.
 // Matrices are [batch, head][key][row], row values [group][row].
 kernel FCL_TILE_GROUP void test_scores(global const void *q, global const void *k, global float *scores,
@@ -31,13 +38,13 @@ kernel FCL_TILE_GROUP void test_scores(global const void *q, global const void *
     tile_left_load(&t, &left, view_q(a, &w, q), FCL_DTYPE_Q, FCL_HEAD_QK, w.row, a->q_len, a->unit);
     const fcl_rows top = tile_scores(&t, &s, &left, view_k(a, &w, k), FCL_DTYPE_K, FCL_HEAD_QK, a, &w, b);
     tile_scores_store(&t, &s, scores, start, a->score_pitch, FCL_F32, b);
-    tile_rows_store(&t, top, tops, (long)group * FCL_BLOCK_M, w.row, a->q_len);
+    rows_store(&t, top, tops, (long)group * FCL_BLOCK_M, w.row, a->q_len);
     fcl_rows origin;
     for (int i = 0; i < FCL_ROWS; i++)
         origin.r[i] = FCL_SELECT(top.r[i] < FCL_FLOOR, 0.0f, top.r[i]);
     const fcl_rows sum = tile_total(&t, tile_probabilities(&t, &s, b, origin));
     tile_scores_store(&t, &s, powers, start, a->score_pitch, FCL_F32, b);
-    tile_rows_store(&t, sum, sums, (long)group * FCL_BLOCK_M, w.row, a->q_len);
+    rows_store(&t, sum, sums, (long)group * FCL_BLOCK_M, w.row, a->q_len);
 }
 
 // A block of keys [key, key + count) a group, from a matrix [key][row] in Q's type: copied, its maxima with `fill`
@@ -58,10 +65,10 @@ kernel FCL_TILE_GROUP void test_matrix(global const void *matrix, global const i
     const fcl_rows origin = rows_load(&t, origins, row_values);
     const fcl_rows top = tile_scores_load(&t, &s, matrix, start, pitch, FCL_DTYPE_Q, b, fill);
     tile_scores_store(&t, &s, copy, start, pitch, FCL_DTYPE_Q, b);
-    tile_rows_store(&t, top, tops, row_values, 0, rows);
+    rows_store(&t, top, tops, row_values, 0, rows);
     const fcl_rows sum = tile_total(&t, tile_probabilities(&t, &s, b, origin));
     tile_scores_store(&t, &s, powers, start, pitch, FCL_F32, b);
-    tile_rows_store(&t, sum, sums, row_values, 0, rows);
+    rows_store(&t, sum, sums, row_values, 0, rows);
 }
 
 // O = sum over key blocks of P V, before each block O times a factor a row, at the end times another. `steps` blocks
@@ -92,7 +99,7 @@ kernel FCL_TILE_GROUP void test_product(global const void *p, global const void 
     const fcl_rows factor = rows_load(&t, factors, steps * step + head * pitch + w.row);
     tile_out_store(&t, &out, view_o(a, &w, o), FCL_DTYPE_O, w.row, a->q_len, factor);
     if (w.column == 0)
-        tile_rows_store(&t, factor, rows, head * pitch + w.row, w.row, a->q_len);
+        rows_store(&t, factor, rows, head * pitch + w.row, w.row, a->q_len);
 }
 
 // 2^x of LANES numbers a work-item.

@@ -297,6 +297,8 @@ int test_configs(struct test_opencl *opencl, const struct fcl_problem *problem,
     if (!fcl_family_usable(FCL_FAMILY_VECTOR, caps, NULL, 0)) {
         const int lanes = caps->float_width >= 16 ? 16 : caps->float_width >= 8 ? 8 : 4;
         snprintf(configs[count++], 96, "vector_m%dn32l%dk4c4", 2 * lanes, lanes);
+        snprintf(configs[count++], 96, "row_m4n32l%dk2c2g1%s", lanes,
+                 problem->pass == FCL_PASS_FORWARD ? "s3" : "");
     }
     return count;
 }

@@ -73,7 +73,7 @@ void *test_poisoned(size_t bytes)
 
 int test_kernels_lanes(const struct test_kernels *kernels)
 {
-    return kernels->config.lanes > 1 ? kernels->config.lanes : 1;
+    return kernels->config.family == FCL_FAMILY_VECTOR ? kernels->config.width : 1;
 }
 
 size_t test_kernels_items(const struct test_kernels *kernels)

@@ -10,10 +10,11 @@
 static const struct fcl_config vector = {.family = FCL_FAMILY_VECTOR,
                                          .block_m = 64,
                                          .block_n = 32,
-                                         .lanes = 16,
+                                         .width = 16,
                                          .micro_keys = 4,
                                          .micro_cols = 8,
-                                         .dv_split = 1};
+                                         .dv_split = 1,
+                                         .splits = 1};
 
 static void assert_parses(const char *text, const struct fcl_config *expected)
 {
@@ -59,7 +60,8 @@ static void fields_at_their_default_are_left_out(void **state)
                                        .items = 3,
                                        .item_rows = 4,
                                        .d_chunk = 5,
-                                       .dv_split = 1};
+                                       .dv_split = 1,
+                                       .splits = 1};
     assert_formats(&generic, "generic_m1n2147483647w3r4d5");
     assert_parses("generic_m1n2147483647w3r4d5", &generic);
 }
@@ -107,22 +109,22 @@ static void wrong_parts_are_named(void **state)
         {"nvidia_mma_m64", "`nvidia_mma_m64`", "generic_ vector_"},
         {"vector_", "lacks m", "block_m"},
         {"vector_m64n32l16k4", "lacks c", "micro_cols"},
-        {"vector_m64n32l16k4c8z1", "`z`", "m n l k c p x"},
+        {"vector_m64n32l16k4c8z1", "`z`", "m n l k c p g s x"},
         {"vector_m64n32l16k4c8w1", "`w`", "of vector"},
-        {"generic_m1n1w1r1d1l1", "`l`", "of generic; allowed are m n w r d p x"},
+        {"generic_m1n1w1r1d1l1", "`l`", "of generic; allowed are m n w r d p g s x"},
         {"vector_m64n32l16k4c8 ", "` `", "allowed are m n"},
         {"vector_m64n32l16k4c8_p1", "`_`", "allowed are m n"},
         {"vector_64", "`6`", "allowed are m n"},
         {"vector_mn32", "`mn`", "allowed are m n"},
         {"vector_M64", "`M`", "allowed are m n"},
-        {"vector_m", "m (query rows", "1 to 2147483647"},
-        {"vector_m-4", "m (query rows", "1 to 2147483647"},
-        {"vector_m0n32l16k4c8", "m (query rows", "1 to 2147483647"},
+        {"vector_m", "m (rows", "1 to 2147483647"},
+        {"vector_m-4", "m (rows", "1 to 2147483647"},
+        {"vector_m0n32l16k4c8", "m (rows", "1 to 2147483647"},
         {"vector_m64n32l16k4c8p0", "p (groups", "1 to 2147483647"},
         {"vector_m64n32l16k4c8x", "x (masking", "0 to 2147483647"},
-        {"vector_m2147483648", "m (query rows", "2147483647"},
-        {"vector_m99999999999999999999999", "m (query rows", "2147483647"},
-        {"vector_m64m64n32l16k4c8", "m (query rows", "twice"},
+        {"vector_m2147483648", "m (rows", "2147483647"},
+        {"vector_m99999999999999999999999", "m (rows", "2147483647"},
+        {"vector_m64m64n32l16k4c8", "m (rows", "twice"},
         {"vector_m64n32l16k4c8x0x0", "x (masking", "twice"},
     };
     for (size_t i = 0; i < FCL_COUNT(cases); i++) {

@@ -99,7 +99,7 @@ static void bad_configurations_are_refused_with_a_reason(void **state)
     static const struct {
         const char *config, *words;
     } vector_rows[] = {
-        {"vector_m16n64l5k4c4", "lanes 5"},     {"vector_m32n64l16k4c4", "lanes 16 is above"},
+        {"vector_m16n64l5k4c4", "width 5"},     {"vector_m32n64l16k4c4", "width 16 is above"},
         {"vector_m12n64l8k4c4", "block_m 12"},  {"vector_m8n62l8k4c4", "block_n 62"},
         {"vector_m32n64l8k8c4", "would spill"}, {"vector_m8n64l8k4c0", "micro_cols 0"},
     };

@@ -1,0 +1,148 @@
+// The configuration of each family where nothing was tuned.
+#include "problem.h"
+#include "space.h"
+
+#define ROW_LIMIT 8 // rows up to which the row family is the faster one on a CPU
+
+// ---- how work is spread
+
+static int native_width(const struct fcl_caps *caps)
+{
+    return caps->float_width >= 16 ? 16 : caps->float_width >= 8 ? 8 : 4;
+}
+
+// Rows of one head of the grid, by the problem's hints.
+static int64_t hinted_rows(const struct fcl_problem *p, int packed)
+{
+    return packed ? p->q_len * (p->heads_q / p->heads_kv) : p->q_len;
+}
+
+// Keys are split where there are too few blocks of rows to keep all compute units busy to the end.
+static int hinted_splits(const struct fcl_problem *p, const struct fcl_caps *caps,
+                         const struct fcl_config *c)
+{
+    const int64_t heads = c->packed ? p->heads_kv : p->heads_q;
+    const int64_t groups = p->batch * heads * fcl_div_up(hinted_rows(p, c->packed), c->block_m);
+    const int64_t units = (int64_t)caps->compute_units;
+    int splits = 1;
+    if (groups == 0 || p->pass != FCL_PASS_FORWARD)
+        return 1;
+    while (splits < 64 && splits * groups < 2 * units && p->k_len >= 8 * splits * c->block_n)
+        splits *= 2;
+    return splits;
+}
+
+// ---- families
+
+// Shapes of the vector tile, measured on AVX-512 and by register count elsewhere: 4 rows x 4 where
+// there are 32 registers, 2 x 4 where there are 16; one vector of rows for a handful of rows;
+// narrower blocks waste less on the diagonal of short causal problems.
+static int vector_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
+                          struct fcl_config *c)
+{
+    const int width = native_width(caps), packed = fcl_rows_packed(FCL_FAMILY_VECTOR, p);
+    const int short_causal = p->mask != FCL_MASK_NONE && p->q_len <= 2048;
+    const int64_t have = hinted_rows(p, packed);
+    int rows = width == 16 && !short_causal ? 4 : 2;
+    if (try > 0 || (have > 0 && have <= width))
+        rows = 1;
+    const int micro = (int)fcl_min(width == 16 ? 16 / rows : 8 / rows, 8);
+    *c = (struct fcl_config){.family = FCL_FAMILY_VECTOR,
+                             .width = width,
+                             .block_m = width * rows,
+                             .block_n = 64,
+                             .micro_keys = micro,
+                             .micro_cols = micro,
+                             .dv_split = 1,
+                             .packed = packed};
+    c->splits = hinted_splits(p, caps, c);
+    return try < 2;
+}
+
+static int row_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
+                       struct fcl_config *c)
+{
+    const int width = native_width(caps), packed = fcl_rows_packed(FCL_FAMILY_ROW, p);
+    const int64_t have = hinted_rows(p, packed);
+    int rows = 1;
+    while (rows < have && rows < ROW_LIMIT)
+        rows *= 2;
+    const int micro = (int)fcl_max(1, fcl_min((width == 16 ? 16 : 8) / rows, 4));
+    *c = (struct fcl_config){.family = FCL_FAMILY_ROW,
+                             .width = width,
+                             .block_m = rows,
+                             .block_n = 64,
+                             .micro_keys = micro,
+                             .micro_cols = micro,
+                             .dv_split = 1,
+                             .packed = packed};
+    c->splits = hinted_splits(p, caps, c);
+    return try == 0 && have > 0 && have <= ROW_LIMIT;
+}
+
+#define WHOLE 0 // d_chunk: all of the head dim
+
+// Shapes of the generic tile from large to small: block_m, block_n, items, item_rows, and a chunk
+// of head dims.
+static int generic_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
+                           struct fcl_config *c)
+{
+    static const int shapes[][5] = {
+        {64, 32, 128, 8, WHOLE}, {64, 32, 128, 8, 32}, {64, 32, 256, 8, 32}, {32, 32, 64, 4, 32},
+        {32, 32, 128, 4, 32},    {16, 16, 64, 4, 16},  {16, 16, 16, 4, 16},  {8, 16, 8, 4, 16},
+    };
+    static const int slices[] = {1, 4, 16}; // more only where all of the output does not fit
+    if (try >= FCL_COUNT(slices) * FCL_COUNT(shapes))
+        return 0;
+    const int *s = shapes[try % FCL_COUNT(shapes)];
+    *c = (struct fcl_config){.family = FCL_FAMILY_GENERIC,
+                             .block_m = s[0],
+                             .block_n = s[1],
+                             .items = s[2],
+                             .item_rows = s[3],
+                             .d_chunk = s[4] == WHOLE ? p->head_dim_qk
+                                                      : (int)fcl_min(s[4], p->head_dim_qk),
+                             .dv_split = slices[try / FCL_COUNT(shapes)]};
+    c->splits = hinted_splits(p, caps, c);
+    return 1;
+}
+
+// Candidate `try` of a family's defaults; 0 past the end or where the family is not made for the
+// problem.
+typedef int (*default_function)(const struct fcl_problem *p, const struct fcl_caps *caps,
+                                size_t try, struct fcl_config *c);
+
+static const default_function defaults[FCL_FAMILY_COUNT] = {
+    [FCL_FAMILY_GENERIC] = generic_default,
+    [FCL_FAMILY_VECTOR] = vector_default,
+    [FCL_FAMILY_ROW] = row_default,
+};
+
+enum fcl_status fcl_family_default(enum fcl_family family, const struct fcl_problem *problem,
+                                   const struct fcl_caps *caps, struct fcl_config *config,
+                                   char *reason, size_t size)
+{
+    const enum fcl_status status = fcl_family_usable(family, caps, reason, size);
+    if (status)
+        return status;
+    if (!defaults[family](problem, caps, 0, config))
+        return fcl_fail(reason, size, FCL_UNSUPPORTED, "%s is for up to %d rows",
+                        fcl_family_text(family), ROW_LIMIT);
+    for (size_t try = 0; defaults[family](problem, caps, try, config); try++)
+        if (!fcl_config_validate(config, problem, caps, reason, size))
+            return FCL_OK;
+    return FCL_UNSUPPORTED;
+}
+
+enum fcl_status fcl_config_default(const struct fcl_problem *problem, const struct fcl_caps *caps,
+                                   struct fcl_config *config, char *reason, size_t size)
+{
+    struct fcl_problem full;
+    const enum fcl_status status = fcl_problem_complete(problem, &full, reason, size);
+    if (status)
+        return status;
+    for (int family = FCL_FAMILY_COUNT; family-- > 0;)
+        if (!fcl_family_default((enum fcl_family)family, &full, caps, config, reason, size))
+            return FCL_OK;
+    return FCL_UNSUPPORTED;
+}
