@@ -5,7 +5,7 @@
 //     fcl_device_create  ->  fcl_plan_create  ->  fcl_attention_enqueue          you own the rest
 //
 // The library never prints, aborts, exits or reads the environment. It starts no threads and keeps
-// no global state. On an error nothing was enqueued, and the device's log says why.
+// no global state. Invalid arguments enqueue nothing; the device's log says why a call failed.
 #ifndef FLASHCL_FLASHCL_H
 #define FLASHCL_FLASHCL_H
 
@@ -49,10 +49,11 @@ struct fcl_device_options {
                               // when missing. An unusable folder costs one warning. NULL: none
     uint64_t cache_limit;     // bytes in the folder before the least recently used go; 0: 256 MiB
     struct fcl_cache_callbacks cache; // used instead of a folder when `get` is set
-    const char *wisdom_file;   // tuned configurations, read now and extended by tuning; NULL: none
-    const char *kernel_folder; // read kernel sources from here instead of the embedded ones
-                               // (development, exercises); NULL: embedded
-    const char *caps_mask;     // pretend that the device can do less: fcl_caps_mask in tune.h
+    const char *wisdom_file;          // tuned configurations, read now; extended by tuning, and
+                                      // by plans that prove another driver's; NULL: none
+    const char *kernel_folder;        // read kernel sources from here instead of the embedded ones
+                                      // (development, exercises); NULL: embedded
+    const char *caps_mask; // pretend that the device can do less: fcl_caps_mask in tune.h
 };
 
 #ifndef __cplusplus
@@ -171,7 +172,8 @@ struct fcl_attention_args {
     struct fcl_tensor q; // [batch, heads_q,  q_len, head_dim_qk]
     struct fcl_tensor k; // [batch, heads_kv, k_len, head_dim_qk]
     struct fcl_tensor v; // [batch, heads_kv, k_len, head_dim_v]
-    struct fcl_tensor o; // [batch, heads_q,  q_len, head_dim_v]; its elements must not overlap
+    struct fcl_tensor o; // [batch, heads_q,  q_len, head_dim_v]; its elements must overlap neither
+                         // each other nor an input
     cl_mem lse;        // fp32 [batch, heads_q, q_len], contiguous; used when the problem says `lse`
     size_t lse_offset; // bytes, a multiple of 4
     float scale;       // 0: 1/sqrt(head_dim_qk)

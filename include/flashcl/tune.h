@@ -200,7 +200,8 @@ struct fcl_reference {
 };
 
 // One row of attention: batch b, query head h, query i. `o` and `magnitude` hold head_dim_v
-// numbers, or are NULL; magnitude is sum of P |V|; *score_limit is max |score| over visible keys.
+// numbers, or are NULL; magnitude is sum of P |V|; score_limit is max |score| over the
+// visible keys that matter: those at most 32 below the largest.
 struct fcl_reference_row {
     double *o, *magnitude;
     double lse, score_limit;

@@ -156,7 +156,8 @@ FCL_API enum fcl_status fcl_problem_validate(const struct fcl_problem *problem, 
 // How a problem is computed: a property of a plan, not of the problem.
 enum fcl_implementation {
     FCL_FUSED = 0, // one kernel, scores never in device memory
-    FCL_UNFUSED    // three kernels over a score matrix in workspace: the baseline to compare with
+    FCL_UNFUSED // three kernels over a score matrix in workspace: the baseline to compare with. It
+                // holds scores in Q's type: f16 loses precision with their size and ends at 65504
 };
 
 // ---- Opaque handles ---------------------------------------------------------------------------

@@ -350,6 +350,10 @@ enum fcl_status fcl_attention_check(const fcl_plan *plan, const struct fcl_probl
 {
     struct fcl_problem full;
     char reason[256];
+    if (!plan || !problem || !comparison)
+        return plan ? fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT, "%s is NULL",
+                                      problem ? "comparison" : "problem")
+                    : FCL_INVALID_ARGUMENT;
     *comparison = (struct fcl_comparison){0};
     const enum fcl_status status = fcl_problem_complete(problem, &full, reason, sizeof reason);
     if (status)

@@ -56,6 +56,8 @@ static int default_of(const struct tunable *tunable)
 size_t fcl_config_format(const struct fcl_config *config, char *text, size_t size)
 {
     struct fcl_text out = {0};
+    if (config == NULL)
+        return fcl_text_emit(&out, text, size);
     struct fcl_config copy = *config;
     const char *family = fcl_family_text(config->family);
     fcl_text_add(&out, "%s_", family != NULL ? family : "?");

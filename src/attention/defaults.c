@@ -2,7 +2,8 @@
 #include "problem.h"
 #include "space.h"
 
-#define ROW_LIMIT 8 // rows up to which the row family is the faster one on a CPU
+#define ROW_LIMIT 8         // rows up to which the row family is the faster one on a CPU
+#define REASON_CANDIDATES 8 // defaults of a family that say why nothing fits
 
 // ---- how work is spread
 
@@ -118,6 +119,19 @@ static const default_function defaults[FCL_FAMILY_COUNT] = {
     [FCL_FAMILY_ROW] = row_default,
 };
 
+// Why nothing fits: what the smallest of the first candidates, which are made for common problems,
+// lacks.
+static enum fcl_status last_reason(enum fcl_family family, const struct fcl_problem *problem,
+                                   const struct fcl_caps *caps, struct fcl_config *config,
+                                   char *reason, size_t size)
+{
+    size_t last = 0;
+    while (last + 1 < REASON_CANDIDATES && defaults[family](problem, caps, last + 1, config))
+        last++;
+    defaults[family](problem, caps, last, config);
+    return fcl_config_validate(config, problem, caps, reason, size);
+}
+
 enum fcl_status fcl_family_default(enum fcl_family family, const struct fcl_problem *problem,
                                    const struct fcl_caps *caps, struct fcl_config *config,
                                    char *reason, size_t size)
@@ -129,15 +143,17 @@ enum fcl_status fcl_family_default(enum fcl_family family, const struct fcl_prob
         return fcl_fail(reason, size, FCL_UNSUPPORTED, "%s is for up to %d rows",
                         fcl_family_text(family), ROW_LIMIT);
     for (size_t try = 0; defaults[family](problem, caps, try, config); try++)
-        if (!fcl_config_validate(config, problem, caps, reason, size))
+        if (!fcl_config_validate(config, problem, caps, NULL, 0))
             return FCL_OK;
-    return FCL_UNSUPPORTED;
+    return last_reason(family, problem, caps, config, reason, size);
 }
 
 enum fcl_status fcl_config_default(const struct fcl_problem *problem, const struct fcl_caps *caps,
                                    struct fcl_config *config, char *reason, size_t size)
 {
     struct fcl_problem full;
+    if (!caps || !config)
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT, "%s is NULL", caps ? "config" : "caps");
     const enum fcl_status status = fcl_problem_complete(problem, &full, reason, size);
     if (status)
         return status;

@@ -200,13 +200,16 @@ enum fcl_status fcl_plan_launch(const struct fcl_plan *plan, cl_command_queue qu
     struct fcl_attention_args today;
     struct fcl_launch launch;
     char reason[256];
+    if (plan && wait_count && !wait)
+        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
+                               "wait is NULL, but wait_count is %u", wait_count);
     if (!plan || !queue || !args)
         return plan ? fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT, "%s is NULL",
                                       queue ? "args" : "queue")
                     : FCL_INVALID_ARGUMENT;
     if (!fcl_struct_read(&today, sizeof today, args))
         return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
-                               "args.struct_size is %zu, allowed are 1 to %zu", args->struct_size,
+                               "args.struct_size is %zu, allowed are 8 to %zu", args->struct_size,
                                sizeof today);
     enum fcl_status status =
         fcl_launch_prepare(&plan->problem, &plan->config, &today, &launch, reason, sizeof reason);

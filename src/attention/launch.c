@@ -132,7 +132,10 @@ static enum fcl_status find_end(struct operand *x, char *reason, size_t size)
     if (bad)
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
                         "%s reaches beyond 2^59 elements by its strides", x->name);
-    *x->end = x->tensor->offset + (last + 1) * element;
+    if (__builtin_add_overflow((uint64_t)x->tensor->offset, (last + 1) * element, x->end))
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "%s.offset is %zu bytes, which leaves no room for %llu more", x->name,
+                        x->tensor->offset, (unsigned long long)((last + 1) * element));
     return FCL_OK;
 }
 
@@ -185,9 +188,12 @@ static enum fcl_status prepare_lse(const struct fcl_attention_args *args, const 
     if (args->lse_offset % sizeof(float))
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
                         "lse_offset is %zu bytes, allowed are multiples of 4", args->lse_offset);
+    const uint64_t bytes = (uint64_t)(s->batch * s->heads_q) * (uint64_t)s->q_len * sizeof(float);
+    if (__builtin_add_overflow((uint64_t)args->lse_offset, bytes, &launch->lse_end))
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "lse_offset is %zu bytes, which leaves no room for %llu more",
+                        args->lse_offset, (unsigned long long)bytes);
     launch->args.lse_start = (int64_t)(args->lse_offset / sizeof(float));
-    launch->lse_end =
-        args->lse_offset + (uint64_t)(s->batch * s->heads_q) * (uint64_t)s->q_len * sizeof(float);
     return FCL_OK;
 }
 

@@ -150,7 +150,7 @@ static enum fcl_status read_options(fcl_device *device, const struct fcl_plan_op
     *options = (struct fcl_plan_options){0};
     if (given && !fcl_struct_read(options, sizeof *options, given))
         return fcl_device_fail(device, FCL_INVALID_ARGUMENT,
-                               "options.struct_size is %zu, allowed are 1 to %zu",
+                               "options.struct_size is %zu, allowed are 8 to %zu",
                                given->struct_size, sizeof *options);
     if (options->implementation != FCL_FUSED && options->implementation != FCL_UNFUSED)
         return fcl_device_fail(
@@ -173,11 +173,11 @@ static size_t list_choices(fcl_device *device, const struct fcl_problem *problem
         choices[0] = (struct fcl_choice){*options->config, "explicit"};
         return 1;
     }
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&device->wisdom_lock);
     const size_t count = fcl_select(problem, options->implementation, &device->caps,
                                     options->effort == FCL_EFFORT_TABLE ? NULL : device->wisdom,
                                     choices, reason, size);
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&device->wisdom_lock);
     return count;
 }
 
@@ -210,11 +210,11 @@ static void adopt_wisdom(const struct fcl_plan *plan)
                                        .config = plan->config_text,
                                        .clock = "none",
                                        .version = FCL_VERSION};
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&device->wisdom_lock);
     enum fcl_status status = fcl_wisdom_add(device->wisdom, &row);
     if (!status && device->wisdom_file)
         status = fcl_wisdom_save(device->wisdom, device->wisdom_file, reason, sizeof reason);
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&device->wisdom_lock);
     if (status)
         fcl_log_write(&device->log, FCL_LOG_WARNING, "wisdom of this driver was not written: %s",
                       fcl_status_text(status));
@@ -278,6 +278,12 @@ enum fcl_status fcl_plan_create(fcl_device *device, const struct fcl_problem *pr
 
 void fcl_plan_describe(const fcl_plan *plan, struct fcl_plan_info *info)
 {
+    static const struct fcl_plan_info nothing = {.label = "", .config = "", .origin = ""};
+    if (!info)
+        return;
+    *info = nothing;
+    if (!plan)
+        return;
     *info = (struct fcl_plan_info){
         .label = plan->label,
         .config = plan->config_text,
@@ -296,6 +302,10 @@ enum fcl_status fcl_plan_workspace_size(const fcl_plan *plan, const struct fcl_s
 {
     struct fcl_shape full;
     char reason[256];
+    if (!plan || !shape || !size)
+        return plan ? fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT, "%s is NULL",
+                                      shape ? "size" : "shape")
+                    : FCL_INVALID_ARGUMENT;
     *size = 0;
     const enum fcl_status status = fcl_shape_complete(shape, &full, reason, sizeof reason);
     if (status)

@@ -37,7 +37,8 @@ struct fcl_problem fcl_problem_from_values(const struct fcl_problem_values *valu
 
 void fcl_problem_init(struct fcl_problem *problem)
 {
-    *problem = fcl_problem(.batch = 1, .heads_q = 1, .head_dim_qk = 64);
+    if (problem != NULL)
+        *problem = fcl_problem(.batch = 1, .heads_q = 1, .head_dim_qk = 64);
 }
 
 const char *fcl_dtype_text(enum fcl_dtype dtype)

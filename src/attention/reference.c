@@ -136,13 +136,25 @@ static double float_score(const struct inputs *in)
     return (double)(in->scale * dot);
 }
 
+// Below the largest score by this much, a key weighs less than 2e-14: its score matters to nothing.
+#define SCORE_REACH 32
+
+// max |score| over the keys that matter.
+static double limit_of(const struct inputs *in, double largest)
+{
+    double limit = 0;
+    for (int64_t j = 0; j < in->visible; j++)
+        if (in->scores[j] >= largest - SCORE_REACH && fabs(in->scores[j]) > limit)
+            limit = fabs(in->scores[j]);
+    return limit;
+}
+
 // Fills in->scores and row->score_limit; returns the maximum. A NaN is in no maximum; the
 // exponentials carry it on.
 static double fill_scores(const struct inputs *in, double (*score)(const struct inputs *),
                           struct fcl_reference_row *row)
 {
     double largest = -INFINITY;
-    row->score_limit = 0;
     for (int64_t j = 0; j < in->visible; j++) {
         load_k(in, j);
         double s = score(in);
@@ -150,10 +162,9 @@ static double fill_scores(const struct inputs *in, double (*score)(const struct 
             s = FCL_SCORE_FLOOR;
         if (s > largest)
             largest = s;
-        if (fabs(s) > row->score_limit)
-            row->score_limit = fabs(s);
         in->scores[j] = s;
     }
+    row->score_limit = limit_of(in, largest);
     return largest;
 }
 

@@ -77,7 +77,7 @@ static void offer_nearest(struct selection *s, const fcl_wisdom *const *sources,
         for (size_t i = 0; sources[n] && i < fcl_wisdom_count(sources[n]); i++) {
             const struct fcl_wisdom_row row = fcl_wisdom_at(sources[n], i);
             const int distance = class_distance(row.problem_class, s->problem_class);
-            if (strcmp(row.device, s->caps->name) || distance < 0 ||
+            if (strcmp(row.device, s->caps->name) || distance < 0 || fcl_wisdom_is_bad(&row) ||
                 (best_distance >= 0 && distance >= best_distance))
                 continue;
             best = row;

@@ -19,7 +19,8 @@ struct fcl_local_layout fcl_local_layout(const struct fcl_config *config,
                                          const struct fcl_problem *problem)
 {
     struct fcl_local_layout layout = {0};
-    if (config->family != FCL_FAMILY_GENERIC)
+    if (config->family != FCL_FAMILY_GENERIC || config->item_rows < 1 || config->dv_split < 1 ||
+        config->block_m < config->item_rows || config->items < config->block_m / config->item_rows)
         return layout;
     const int groups = config->items / (config->block_m / config->item_rows);
     const int depth = (int)fcl_min(config->d_chunk, problem->head_dim_qk);
@@ -38,6 +39,10 @@ struct fcl_local_layout fcl_local_layout(const struct fcl_config *config,
 
 size_t fcl_config_local_bytes(const struct fcl_config *config, const struct fcl_problem *problem)
 {
+    struct fcl_problem full;
+    if (!config || fcl_problem_complete(problem, &full, NULL, 0))
+        return 0;
+    problem = &full;
     return (size_t)fcl_local_layout(config, problem).total * sizeof(float);
 }
 
@@ -61,8 +66,8 @@ size_t fcl_config_group_size(const struct fcl_config *config)
 static enum fcl_status validate_generic(const struct fcl_config *c, const struct fcl_problem *p,
                                         const struct fcl_caps *caps, char *reason, size_t size)
 {
-    REQUIRE(c->item_rows >= 4 && c->item_rows % 4 == 0,
-            "item_rows %d is not a positive multiple of 4", c->item_rows);
+    REQUIRE(c->item_rows >= 4 && c->item_rows <= 64 && c->item_rows % 4 == 0,
+            "item_rows %d is not a multiple of 4 in 4 to 64", c->item_rows);
     REQUIRE(c->block_m >= c->item_rows && c->block_m % c->item_rows == 0,
             "block_m %d is not a positive multiple of item_rows %d", c->block_m, c->item_rows);
     REQUIRE(c->items >= c->block_m && c->items % c->block_m == 0,
@@ -97,8 +102,9 @@ static enum fcl_status validate_registers(const struct fcl_config *c, const stru
     const int limit = (int)fcl_max((int64_t)caps->float_width, 4);
     const int registers = c->width == 16 ? 24 : 12; // accumulators that leave room for the operands
     REQUIRE(c->width <= limit, "width %d is above the device's vector width, %d", c->width, limit);
-    REQUIRE(c->micro_keys >= 1 && c->micro_cols >= 1,
-            "micro_keys %d and micro_cols %d must be positive", c->micro_keys, c->micro_cols);
+    REQUIRE(c->micro_keys >= 1 && c->micro_keys <= 64 && c->micro_cols >= 1 && c->micro_cols <= 64,
+            "micro_keys %d and micro_cols %d are not both in 1 to 64", c->micro_keys,
+            c->micro_cols);
     REQUIRE(c->block_n >= 1 && c->block_n % c->micro_keys == 0,
             "block_n %d is not a positive multiple of micro_keys %d", c->block_n, c->micro_keys);
     REQUIRE(rows * c->micro_keys <= registers && rows * c->micro_cols <= registers,
@@ -135,8 +141,8 @@ static enum fcl_status validate_row(const struct fcl_config *c, const struct fcl
 static enum fcl_status validate_common(const struct fcl_config *c, const struct fcl_problem *p,
                                        char *reason, size_t size)
 {
-    REQUIRE(c->block_m <= 1024 && c->block_n <= 1024,
-            "block_m %d and block_n %d are limited to 1024", c->block_m, c->block_n);
+    REQUIRE(c->block_m >= 1 && c->block_m <= 1024 && c->block_n >= 1 && c->block_n <= 1024,
+            "block_m %d and block_n %d are not both in 1 to 1024", c->block_m, c->block_n);
     REQUIRE(c->dv_split >= 1 && c->dv_split <= p->head_dim_v,
             "dv_split %d is outside of 1 to the value head dim, %d", c->dv_split, p->head_dim_v);
     REQUIRE(c->dv_split == 1 || p->pass == FCL_PASS_FORWARD,
@@ -154,6 +160,9 @@ enum fcl_status fcl_config_validate(const struct fcl_config *config,
                                     char *reason, size_t size)
 {
     struct fcl_problem full;
+    if (!config || !caps)
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT, "%s is NULL",
+                        config ? "caps" : "config");
     enum fcl_status status = fcl_problem_complete(problem, &full, reason, size);
     if (!status)
         status = fcl_family_usable(config->family, caps, reason, size);
@@ -269,7 +278,7 @@ size_t fcl_config_space(const struct fcl_problem *problem, const struct fcl_caps
     struct fcl_config config;
     struct fcl_problem full;
     char reason[256];
-    if (fcl_problem_complete(problem, &full, NULL, 0))
+    if (!caps || fcl_problem_complete(problem, &full, NULL, 0))
         return 0;
     for (int family = 0; family < FCL_FAMILY_COUNT; family++) {
         if (fcl_family_usable((enum fcl_family)family, caps, NULL, 0))

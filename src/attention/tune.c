@@ -188,6 +188,10 @@ enum fcl_status fcl_attention_time(const fcl_plan *plan, const struct fcl_attent
                                    int samples, struct fcl_timing *timing)
 {
     struct timed_launch timed = {plan, args};
+    if (!plan || !args || !timing)
+        return plan ? fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT, "%s is NULL",
+                                      args ? "timing" : "args")
+                    : FCL_INVALID_ARGUMENT;
     return fcl_timing_measure(plan->device, launch_timed, &timed, samples, timing);
 }
 
@@ -267,11 +271,11 @@ static enum fcl_status store_winner(struct tuning *t, const struct candidate *wi
 {
     fcl_device *device = t->device;
     char reason[256] = "";
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&device->wisdom_lock);
     enum fcl_status status = fcl_wisdom_add(device->wisdom, row);
     if (!status && device->wisdom_file)
         status = fcl_wisdom_save(device->wisdom, device->wisdom_file, reason, sizeof reason);
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&device->wisdom_lock);
     if (status)
         return fcl_device_fail(device, status, "wisdom was not written: %s", reason);
     t->result->stored = 1;
@@ -372,7 +376,7 @@ enum fcl_status fcl_attention_tune(fcl_device *device, const struct fcl_problem 
     struct tuning t = {.device = device, .result = result, .started_ms = fcl_now_ms()};
     if (options && !fcl_struct_read(&t.options, sizeof t.options, options))
         return fcl_device_fail(device, FCL_INVALID_ARGUMENT,
-                               "options.struct_size is %zu, allowed are 1 to %zu",
+                               "options.struct_size is %zu, allowed are 8 to %zu",
                                options->struct_size, sizeof t.options);
     enum fcl_status status = fcl_problem_complete(problem, &t.problem, reason, sizeof reason);
     if (status)

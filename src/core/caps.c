@@ -105,6 +105,8 @@ static void add_text(struct fcl_text *out, const char *name, const char value[FC
 size_t fcl_caps_format(const struct fcl_caps *caps, char *text, size_t size)
 {
     struct fcl_text out = {0};
+    if (caps == NULL)
+        return fcl_text_emit(&out, text, size);
 #define FCL_X(name, meaning) fcl_text_add(&out, #name " %llu\n", (unsigned long long)caps->name);
     FCL_CAPS_NUMBERS(FCL_X)
 #undef FCL_X

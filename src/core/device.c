@@ -146,7 +146,8 @@ enum fcl_status fcl_device_create(cl_context context, cl_device_id device,
     if (options != NULL && !fcl_struct_read(&today, sizeof today, options))
         return FCL_INVALID_ARGUMENT;
     struct fcl_device *made = calloc(1, sizeof *made);
-    if (made == NULL || pthread_mutex_init(&made->lock, NULL) != 0) {
+    if (made == NULL || pthread_mutex_init(&made->lock, NULL) != 0 ||
+        pthread_mutex_init(&made->wisdom_lock, NULL) != 0) {
         free(made);
         return FCL_OUT_OF_MEMORY;
     }
@@ -175,6 +176,7 @@ void fcl_device_destroy(fcl_device **device)
     if (old->context != NULL)
         clReleaseContext(old->context);
     pthread_mutex_destroy(&old->lock);
+    pthread_mutex_destroy(&old->wisdom_lock);
     free(old);
 }
 

@@ -16,10 +16,12 @@ struct fcl_device {
     struct fcl_caps caps;
     struct fcl_log log;
     struct fcl_cache *cache;
-    struct fcl_wisdom *wisdom; // guarded by `lock`
-    char *wisdom_file;         // NULL: none
-    char *kernel_folder;       // NULL: embedded
-    pthread_mutex_t lock;      // guards `wisdom` and `client`
+    struct fcl_wisdom *wisdom;   // guarded by `wisdom_lock`
+    char *wisdom_file;           // NULL: none
+    char *kernel_folder;         // NULL: embedded
+    pthread_mutex_t wisdom_lock; // may be held while the wisdom file is written
+    pthread_mutex_t lock;        // short: guards `client` and `clock_warned`
+    int clock_warned;            // the warning about event stamps was given
     void *client; // what a client of the toolkit keeps with the device: plans of the simple call
     void (*client_destroy)(void *client); // set together with `client`
 };

@@ -244,6 +244,18 @@ static enum fcl_status take_samples(struct measure *measure, int samples, double
     return FCL_OK;
 }
 
+// A warning for each of a tuning run's kernels would say nothing new.
+static void warn_once(struct fcl_device *device)
+{
+    pthread_mutex_lock(&device->lock);
+    const int warned = device->clock_warned;
+    device->clock_warned = 1;
+    pthread_mutex_unlock(&device->lock);
+    if (!warned)
+        fcl_log_write(&device->log, FCL_LOG_WARNING,
+                      "event stamps disagree with the host's clock; the host's is used");
+}
+
 enum fcl_status fcl_timing_measure(struct fcl_device *device, fcl_timing_launch launch, void *user,
                                    int samples, struct fcl_timing *timing)
 {
@@ -266,8 +278,7 @@ enum fcl_status fcl_timing_measure(struct fcl_device *device, fcl_timing_launch 
     if (status != FCL_OK)
         return status;
     if (result.clock == FCL_CLOCK_WALL)
-        fcl_log_write(&device->log, FCL_LOG_WARNING,
-                      "event stamps disagree with the host's clock; the host's is used");
+        warn_once(device);
     *timing = result;
     return FCL_OK;
 }

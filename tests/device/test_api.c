@@ -410,6 +410,39 @@ static void workspace_is_demanded(void **state)
     fcl_plan_destroy(&fused);
 }
 
+// NULL where something is needed is an answer, not a crash.
+static void missing_arguments_are_refused(void **state)
+{
+    NEED_DEVICE();
+    struct launch l;
+    make_launch(&l);
+    size_t bytes;
+    struct fcl_plan_info info;
+    struct fcl_timing timing;
+    struct fcl_comparison comparison;
+    struct fcl_problem problem;
+    fcl_problem_init(NULL);
+    fcl_problem_init(&problem);
+    assert_int_equal(fcl_plan_workspace_size(NULL, &l.args.shape, &bytes), FCL_INVALID_ARGUMENT);
+    assert_int_equal(fcl_plan_workspace_size(l.plan, NULL, &bytes), FCL_INVALID_ARGUMENT);
+    fcl_plan_describe(NULL, &info);
+    assert_string_equal(info.label, "");
+    fcl_plan_describe(l.plan, NULL);
+    assert_int_equal(fcl_attention_time(NULL, &l.args, 1, &timing), FCL_INVALID_ARGUMENT);
+    assert_int_equal(fcl_attention_time(l.plan, NULL, 1, &timing), FCL_INVALID_ARGUMENT);
+    assert_int_equal(fcl_attention_check(NULL, &problem, FCL_FILL_PLAIN, 1, 1, &comparison),
+                     FCL_INVALID_ARGUMENT);
+    assert_int_equal(fcl_attention_check(l.plan, NULL, FCL_FILL_PLAIN, 1, 1, &comparison),
+                     FCL_INVALID_ARGUMENT);
+    assert_int_equal(fcl_attention_check(l.plan, &problem, FCL_FILL_PLAIN, 1, 1, NULL),
+                     FCL_INVALID_ARGUMENT);
+    assert_int_equal(fcl_config_format(NULL, NULL, 0), 0);
+    assert_int_equal(fcl_caps_format(NULL, NULL, 0), 0);
+    expect_error(fcl_attention_enqueue(l.plan, opencl.queue, &l.args, 1, NULL, NULL),
+                 FCL_INVALID_ARGUMENT, "wait is NULL");
+    free_launch(&l);
+}
+
 // ---- the simple call
 
 static void simple_call_keeps_its_plans(void **state)
@@ -556,6 +589,7 @@ int main(void)
         cmocka_unit_test(opencl_errors_are_returned),
         cmocka_unit_test(events_are_chained),
         cmocka_unit_test(workspace_is_demanded),
+        cmocka_unit_test(missing_arguments_are_refused),
         cmocka_unit_test(simple_call_keeps_its_plans),
         cmocka_unit_test(plans_are_shared_by_threads),
         cmocka_unit_test(generated_source_runs_anywhere),

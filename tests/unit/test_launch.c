@@ -110,6 +110,44 @@ static void arithmetic_is_64_bit(void **state)
     assert_true(fcl_score_bytes(&huge, &config, &shape) == UINT64_MAX);
 }
 
+// Offsets so large that the end of the tensor wraps around are refused, not taken for small ends.
+static void offsets_cannot_wrap(void **state)
+{
+    (void)state;
+    const struct fcl_problem problem = problem_of("fwd q10 k20 d16 lse");
+    struct fcl_attention_args args = plain;
+    args.o.offset = (size_t)0 - 64;
+    assert_int_equal(prepare(&problem, "vector_m8n32l4k4c4", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "o.offset"));
+    args = plain;
+    args.lse_offset = (size_t)0 - 8;
+    assert_int_equal(prepare(&problem, "vector_m8n32l4k4c4", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "lse_offset"));
+}
+
+// Keys are cut into at most as many parts as there are blocks; partial results are as large as they
+// say.
+static void splits_follow_the_shape(void **state)
+{
+    (void)state;
+    const struct fcl_problem problem = problem_of("fwd b2 h4/2 q3 k100 d16/8");
+    assert_int_equal(prepare(&problem, "row_m2n32l4k4c4g1s3", plain), FCL_OK);
+    assert_int_equal(launch.args.splits, 3);
+    assert_int_equal(launch.groups, 2 * 2 * 3 * 3); // batch, key heads, 6 packed rows by 2, splits
+    assert_int_equal(launch.part_bytes, 3 * (2 * 4 * 3) * (8 + 1) * 4);
+    assert_int_equal(launch.part_args.lse_start, 3 * (2 * 4 * 3) * 8);
+    assert_int_equal(launch.combine_groups, (2 * 4 * 3 * 8 + 63) / 64);
+    const struct fcl_problem few = problem_of("fwd b2 h4/2 q3 k33 d16/8"),
+                             none = problem_of("fwd q3 k0 d16");
+    assert_int_equal(prepare(&few, "row_m2n32l4k4c4g1s3", plain), FCL_OK);
+    assert_int_equal(launch.args.splits, 2);
+    assert_int_equal(prepare(&none, "row_m2n32l4k4c4s3", plain), FCL_OK);
+    assert_int_equal(launch.args.splits, 1);
+    assert_int_equal(prepare(&problem, "row_m2n32l4k4c4g1", plain), FCL_OK);
+    assert_int_equal(launch.part_bytes, 0);
+    assert_int_equal(launch.combine_groups, 0);
+}
+
 // An alignment that the data does not keep is named; with a smaller promise the same data is fine.
 static void broken_promises_are_named(void **state)
 {
@@ -173,6 +211,8 @@ int main(void)
         cmocka_unit_test(grid_covers_every_row_and_slice),
         cmocka_unit_test(grid_limits),
         cmocka_unit_test(arithmetic_is_64_bit),
+        cmocka_unit_test(offsets_cannot_wrap),
+        cmocka_unit_test(splits_follow_the_shape),
         cmocka_unit_test(broken_promises_are_named),
         cmocka_unit_test(outputs_may_be_permuted_but_not_overlap),
         cmocka_unit_test(scale_defaults_to_the_root_of_the_head_dim),

@@ -287,6 +287,26 @@ static void the_allowed_error_is_as_documented(void **state)
     assert_int_equal(c.worst_d, 0);
 }
 
+// A key of weight 0 does not loosen the judgement, however huge its score.
+static void keys_without_weight_loosen_nothing(void **state)
+{
+    (void)state;
+    static const float scores[] = {-1e30f, -INFINITY};
+    struct fcl_problem problem;
+    assert_int_equal(fcl_problem_parse("fwd q1 k3 d1 lse", &problem, NULL, 0), FCL_OK);
+    for (int i = 0; i < 2; i++) {
+        const float q = 1, k[3] = {0, scores[i], 0}, v[3] = {2, 7, 3};
+        const float right = 2.5f, wrong = 2.51f, lse = 0.69314718f, wrong_lse = 0.7f;
+        const struct fcl_reference reference = {
+            .problem = &problem, .q = {.data = &q}, .k = {.data = k}, .v = {.data = v}, .scale = 1};
+        struct fcl_comparison good = {0}, bad = {0}, bad_lse = {0};
+        fcl_reference_compare(&reference, 0, 0, 0, &right, 1, &lse, 0, &good);
+        fcl_reference_compare(&reference, 0, 0, 0, &wrong, 1, &lse, 0, &bad);
+        fcl_reference_compare(&reference, 0, 0, 0, &right, 1, &wrong_lse, 0, &bad_lse);
+        assert_true(good.ratio <= 1 && bad.ratio > 1 && bad_lse.ratio > 1);
+    }
+}
+
 // P = 1 and 1/3, which f16 rounds; V = 0 and 3. The model is off by 0.000183, and so may a kernel.
 static void the_models_own_error_counts_twice(void **state)
 {
@@ -486,6 +506,7 @@ int main(void)
         cmocka_unit_test(long_rows_pass_and_half_sums_do_not),
         cmocka_unit_test(exact_results_pass),
         cmocka_unit_test(the_allowed_error_is_as_documented),
+        cmocka_unit_test(keys_without_weight_loosen_nothing),
         cmocka_unit_test(the_models_own_error_counts_twice),
         cmocka_unit_test(the_lse_has_its_own_tolerance),
         cmocka_unit_test(non_finite_values_must_agree),

@@ -103,6 +103,7 @@ static void nearest_problem_comes_third(void **state)
     struct fixture *f = *state;
     know(f, "1.0", "fwd b1 h8 q8192 d64", OTHER);
     know(f, "1.0", "fwd b1 h8 q2048 d64", TUNED);
+    know(f, "1.0", "fwd b1 h8 q1000 d64", "bad crash"); // the same class: passed over
     know(f, "1.0", "fwd b1 h8 q1024 d128", OTHER);
     know(f, "1.0", "fwd b1 h8 q1024 d64 causal-br", OTHER);
     choose(f);

@@ -116,6 +116,31 @@ static void bad_configurations_are_refused_with_a_reason(void **state)
     }
 }
 
+// Numbers whose products overflow are refused before they are multiplied; nonsense needs no local
+// memory.
+static void absurd_numbers_are_refused(void **state)
+{
+    (void)state;
+    static const char *const configs[] = {"vector_m64n64l16k4c1073741824",
+                                          "vector_m64n64l16k4c536870912",
+                                          "vector_m2147483647n64l16k4c4",
+                                          "generic_m2147483644n32w2147483644r4d16",
+                                          "generic_m4n4w1r8d1",
+                                          "row_m4n64l16k1073741824c4",
+                                          "vector_m64n64l16k4c4s2000000000",
+                                          "generic_m16n16w64r2147483644d16"};
+    const struct fcl_problem problem = problem_of("fwd q128 d64");
+    const struct fcl_caps cpu = test_cpu(16);
+    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+        const struct fcl_config config = config_of(configs[i]);
+        if (!fcl_config_validate(&config, &problem, &cpu, NULL, 0))
+            fail_msg("%s is taken for valid", configs[i]);
+        fcl_config_local_bytes(&config, &problem);
+    }
+    assert_int_equal(fcl_config_validate(NULL, &problem, &cpu, NULL, 0), FCL_INVALID_ARGUMENT);
+    assert_int_equal(fcl_config_local_bytes(NULL, &problem), 0);
+}
+
 // The layout's arrays follow each other without overlap and start at multiples of 16 bytes.
 static void local_layout_has_room_for_everything(void **state)
 {
@@ -200,6 +225,7 @@ int main(void)
         cmocka_unit_test(every_device_has_a_default),
         cmocka_unit_test(hopeless_devices_are_refused_with_a_reason),
         cmocka_unit_test(bad_configurations_are_refused_with_a_reason),
+        cmocka_unit_test(absurd_numbers_are_refused),
         cmocka_unit_test(local_layout_has_room_for_everything),
         cmocka_unit_test(space_is_enumerated),
         cmocka_unit_test(enumeration_can_be_stopped),

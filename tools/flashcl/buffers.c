@@ -69,7 +69,14 @@ static enum fcl_status create_one(struct session *session, size_t bytes, cl_mem 
 {
     cl_int status;
     *created = clCreateBuffer(session->context, CL_MEM_READ_WRITE, bytes, NULL, &status);
-    return translate(session, status, "allocating", bytes);
+    enum fcl_status result = translate(session, status, "allocating", bytes);
+    if (result == FCL_OUT_OF_MEMORY) {
+        snprintf(session->error, sizeof(session->error),
+                 "a buffer of %zu bytes cannot be allocated (OpenCL error %d): the device allows "
+                 "%" PRIu64 " at once and has %" PRIu64,
+                 bytes, (int)status, session->caps->allocation_bytes, session->caps->global_bytes);
+    }
+    return result;
 }
 
 enum fcl_status buffers_create(struct session *session, const fcl_plan *plan,

@@ -1,10 +1,13 @@
 // `flashcl check`: kernels against the reference on the host.
+#include "buffers.h"
 #include "check_grid.h"
+#include "memory.h"
 #include "message.h"
 #include "problems.h"
 #include "session.h"
 #include "status.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +181,25 @@ static void add_row(struct check *check, const struct problem_entry *entry,
     check->failed += status != FCL_OK && status != FCL_UNSUPPORTED;
 }
 
+// Says why a case failed; where memory ran out, also how much there is and how much the tensors
+// take, which the library's sentence may leave open.
+static void note_failure(const struct check *check, const struct problem_entry *entry,
+                         enum fcl_implementation implementation, enum fcl_status status)
+{
+    char *text = memory_print("%s (%s): %s", entry->text, implementation_text(implementation),
+                              session_sentence(&check->session, status));
+    if (status == FCL_OUT_OF_MEMORY) {
+        size_t bytes = 0;
+        for (int role = 0; role < BUFFER_COUNT; role++) {
+            bytes += buffers_bytes(&entry->problem, (enum buffer_role)role);
+        }
+        memory_append(&text, "; its tensors take %zu bytes, the device has %" PRIu64, bytes,
+                      check->session.caps->global_bytes);
+    }
+    message_note("%s", text);
+    free(text);
+}
+
 static void check_case(struct check *check, const struct problem_entry *entry,
                        enum fcl_implementation implementation, const struct fcl_config *config)
 {
@@ -197,8 +219,7 @@ static void check_case(struct check *check, const struct problem_entry *entry,
                                      check->rows, &comparison);
     }
     if (status != FCL_OK) {
-        message_note("%s (%s): %s", entry->text, implementation_text(implementation),
-                     session_sentence(session, status));
+        note_failure(check, entry, implementation, status);
     }
     add_row(check, entry, implementation, info.config, status, &comparison);
     fcl_plan_destroy(&plan);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_HELP = 1, OPTION_JSON };
+#define OPTION_HELP 1
 
 static void fill_shared(struct options *o)
 {
@@ -21,7 +21,7 @@ static void fill_shared(struct options *o)
         {"format", '\0', POPT_ARG_STRING, &o->format_text, 0,
          "form of the output: JSON is an array with an object for each row (default: text)",
          "text|json|csv"},
-        {"json", '\0', POPT_ARG_NONE, NULL, OPTION_JSON, "short for --format json", NULL},
+        {"json", '\0', POPT_ARG_NONE, &o->json, 0, "short for --format json", NULL},
         {"kernel-dir", '\0', POPT_ARG_STRING, &o->kernel_folder, 0,
          "read kernel sources from this folder instead of the embedded ones", "DIR"},
         {"cache-dir", '\0', POPT_ARG_STRING, &o->cache_folder, 0,
@@ -75,6 +75,7 @@ static int read_format(struct options *options, const struct verb *verb)
     static const char *const names[] = {
         [REPORT_TEXT] = "text", [REPORT_JSON] = "json", [REPORT_CSV] = "csv"};
     if (options->format_text == NULL) {
+        options->format = options->json ? REPORT_JSON : REPORT_TEXT;
         return OPTIONS_PROCEED;
     }
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -88,6 +89,10 @@ static int read_format(struct options *options, const struct verb *verb)
 
 static int check_pairs(const struct options *options, const struct verb *verb)
 {
+    if (options->json && options->format != REPORT_JSON) {
+        return options_usage(verb, "--format %s and --json exclude each other",
+                             options->format_text);
+    }
     if (options->no_cache && options->cache_folder != NULL) {
         return options_usage(verb, "--cache-dir and --no-cache exclude each other");
     }
@@ -121,12 +126,9 @@ static int refuse_option(const struct options *options, const struct verb *verb,
 
 static int read_all(struct options *options, const struct verb *verb)
 {
-    int option;
-    while ((option = poptGetNextOpt(options->context)) > 0) {
-        if (option == OPTION_HELP) {
-            return print_help(options, verb);
-        }
-        options->format = REPORT_JSON;
+    int option = poptGetNextOpt(options->context);
+    if (option == OPTION_HELP) {
+        return print_help(options, verb);
     }
     if (option < -1) {
         return refuse_option(options, verb, option);

@@ -24,7 +24,7 @@ extern const struct verb verb_info, verb_run, verb_check, verb_bench, verb_tune,
 // What the command line said. Texts are NULL where an option was not given.
 struct options {
     char *device, *kernel_folder, *cache_folder, *wisdom, *caps_mask, *config;
-    int no_cache, no_wisdom, verbose;
+    int json, no_cache, no_wisdom, verbose;
     enum report_format format;
     const char **arguments; // what is not an option
     size_t argument_count;

@@ -70,6 +70,34 @@ int output_commit(struct output *output)
     return 1;
 }
 
+// The path as an existing folder and a name in it; without such a folder, the path as it is.
+static char *find_place(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    char *parent =
+        slash != NULL ? memory_print("%.*s", (int)(name - path), path) : memory_print(".");
+    char *folder = realpath(parent, NULL);
+    char *place = folder != NULL ? memory_print("%s/%s", folder, name) : memory_print("%s", path);
+    free(parent);
+    free(folder);
+    return place;
+}
+
+int output_same(const char *first, const char *second)
+{
+    struct stat a, b;
+    int a_exists = stat(first, &a) == 0, b_exists = stat(second, &b) == 0;
+    if (a_exists || b_exists) {
+        return a_exists && b_exists && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    }
+    char *first_place = find_place(first), *second_place = find_place(second);
+    int same = strcmp(first_place, second_place) == 0;
+    free(first_place);
+    free(second_place);
+    return same;
+}
+
 void output_discard(struct output *output)
 {
     if (output->file != NULL) {

@@ -22,6 +22,9 @@ int output_close(struct output *output);
 // Gives the closed file its name. Returns 1, or 0 after the error was reported.
 int output_commit(struct output *output);
 
+// Whether two paths, of files that may not be there yet, denote the same one.
+int output_same(const char *first, const char *second);
+
 // Drops a file that was begun and not committed. A zeroed or committed one is fine.
 void output_discard(struct output *output);
 

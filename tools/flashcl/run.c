@@ -29,7 +29,9 @@ const struct verb verb_run = {
         "have 2 to 4 dimensions: [N,D], [B,N,D], [B,H,N,D] or, with --layout bshd, [B,N,H,D]. k\n"
         "and v may have fewer heads, if their number divides that of q. The result has the rank,\n"
         "layout and type of q; --lse writes f4 [..,N], heads before the sequence. Files appear\n"
-        "whole or not at all.\n\n"
+        "whole or not at all. -o and --lse must be two files; each may be one of the inputs, "
+        "which\n"
+        "are read before and then replaced.\n\n"
         "Prints one row. time_ms is the median of some launches, or the time of the only one\n"
         "where that took more than a quarter of a second. --check compares rows with a reference\n"
         "in double precision: error is the worst |o - reference|, ratio the worst error over\n"
@@ -47,7 +49,7 @@ static const struct report_column columns[] = {
 // The verb's own options.
 struct run_options {
     char *q, *k, *v, *o, *lse, *causal, *layout_text, *scale_text;
-    int bf16, check;
+    int bf16, guard_v, check;
     long long rows;
     float scale; // 0: 1/sqrt(D)
     enum fcl_layout layout;
@@ -102,8 +104,9 @@ static int check_files(const struct run_options *own)
     if (own->q == NULL || own->k == NULL || own->v == NULL || own->o == NULL) {
         return options_usage(&verb_run, "--q, --k, --v and -o are all needed");
     }
-    if (own->lse != NULL && strcmp(own->o, own->lse) == 0) {
-        return options_usage(&verb_run, "-o and --lse both name %s", own->o);
+    if (own->lse != NULL && output_same(own->o, own->lse)) {
+        return options_usage(&verb_run, "-o %s and --lse %s both name one file; two are needed",
+                             own->o, own->lse);
     }
     return OPTIONS_PROCEED;
 }
@@ -146,7 +149,8 @@ static int read_inputs(struct run *run)
             return EXIT_USAGE;
         }
     }
-    run->problem = fcl_problem(.mask = run->own->mask, .lse = run->own->lse != NULL);
+    run->problem = fcl_problem(.mask = run->own->mask, .lse = run->own->lse != NULL,
+                               .guard_v = run->own->guard_v);
     if (!arrays_problem(&run->q, &run->k, &run->v, run->own->layout, run->own->bf16, &run->problem,
                         reason, sizeof(reason))) {
         message_error("%s", reason);
@@ -426,6 +430,8 @@ static int run_run(int argc, const char **argv)
         {"layout", '\0', POPT_ARG_STRING, &own.layout_text, 0,
          "order of four dimensions (default: bhsd)", "bhsd|bshd"},
         {"bf16", '\0', POPT_ARG_NONE, &own.bf16, 0, "u2 elements are bfloat16", NULL},
+        {"guard-v", '\0', POPT_ARG_NONE, &own.guard_v, 0,
+         "a non-finite row of v never reaches a query that does not see it", NULL},
         {"check", '\0', POPT_ARG_NONE, &own.check, 0, "compare with the reference", NULL},
         {"rows", '\0', POPT_ARG_LONGLONG, &own.rows, 0,
          "rows that --check compares, 0: all (default: 48)", "N"},
