@@ -2,7 +2,8 @@
 """Makes .npy files, good and bad, and judges the results of `flashcl run` by attention in plain
 Python: the standard library only.
 
-  npy.py make FILE f4|f2|bf16 SHAPE SEED      numbers in (-1, 1); SHAPE as 2,3,4
+  npy.py make FILE f4|f2|bf16 SHAPE SEED [--nan N]
+                                              numbers in (-1, 1), the last N rows NaN; SHAPE as 2,3,4
   npy.py spoil FILE KIND                      a file that must be refused; see KINDS
   npy.py kinds                                the kinds, one a line
   npy.py judge Q K V O [--lse L] [--causal tl|br] [--scale S] [--layout bshd] [--bf16]
@@ -45,9 +46,11 @@ def count(shape):
     return math.prod(shape)
 
 
-def make(path, kind, shape, seed, version=(1, 0)):
+def make(path, kind, shape, seed, version=(1, 0), nan_rows=0):
     generator = random.Random(seed)
     values = [generator.uniform(-1, 1) for _ in range(count(shape))]
+    for i in range(len(values) - nan_rows * shape[-1], len(values)):
+        values[i] = math.nan
     descr = {"f4": "<f4", "f2": "<f2", "bf16": "<u2"}[kind]
     with open(path, "wb") as out:
         out.write(header(literal(descr, shape), version) + encode(kind, values))
@@ -178,6 +181,7 @@ def main():
     one.add_argument("shape")
     one.add_argument("seed", type=int)
     one.add_argument("--version", type=int, default=1)
+    one.add_argument("--nan", type=int, default=0)
     one = verbs.add_parser("spoil")
     one.add_argument("path")
     one.add_argument("kind", choices=list(KINDS))
@@ -195,7 +199,7 @@ def main():
     args = parser.parse_args()
     if args.verb == "make":
         make(args.path, args.kind, [int(x) for x in args.shape.split(",")], args.seed,
-             (args.version, 0))
+             (args.version, 0), args.nan)
     elif args.verb == "spoil":
         with open(args.path, "wb") as out:
             out.write(KINDS[args.kind])

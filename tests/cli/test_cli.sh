@@ -118,6 +118,13 @@ test_usage() {
     refuse "rounds out of range" 2 "1 to 1000"
     run bench --format xml
     refuse "unknown format" 2 "text, json and csv"
+    run info --format csv --json
+    refuse "two forms of the output" 2 "--format csv and --json exclude each other"
+    run info --json --format text
+    refuse "two forms of the output, the other way round" 2 "--format text and --json exclude"
+    run info --json --format json
+    expect "the same form twice" 0
+    check "is JSON" rows json columns
     run bench --impl fused,other
     refuse "unknown implementation" 2 "fused and unfused"
     run bench --cache-dir x --no-cache
@@ -222,6 +229,24 @@ test_npy_errors() {
     refuse "missing option" 2 "all needed"
     on run --q good.npy --k good.npy --v good.npy -o o.npy --lse o.npy
     refuse "two results in one file" 2 "both name"
+    mkdir folder
+    ln -s . folder/here
+    cp good.npy there.npy
+    ln -s there.npy folder/link.npy
+    ln -s ../there.npy folder/real.npy
+    for pair in './o.npy o.npy' "o.npy $work/o.npy" 'folder/../o.npy o.npy' \
+        'folder/o.npy folder/here/o.npy' 'there.npy folder/real.npy' './there.npy there.npy'; do
+        on run --q good.npy --k good.npy --v good.npy -o ${pair% *} --lse ${pair#* }
+        refuse "two results in one file: $pair" 2 "${pair% *} and --lse ${pair#* } both name one"
+    done
+    check "which stays as it was" cmp there.npy good.npy
+    for pair in 'folder/o.npy o.npy' 'folder/link.npy there.npy'; do
+        on run --q good.npy --k good.npy --v good.npy -o ${pair% *} --lse ${pair#* }
+        expect "two results of one name: $pair" 0
+        same "are both written" "<f4 (4, 8) <f4 (4,)" \
+            "$(npy header ${pair% *} | tr '\n' ' ')$(npy header ${pair#* })"
+    done
+    rm -r folder o.npy
     on run --q good.npy --k good.npy --v good.npy -o o.npy --causal top
     refuse "causal corner" 2 "tl and br"
     for scale in x 0 nan inf 1e99; do
@@ -266,6 +291,13 @@ test_run() {
     judge "scale" f4 1,2,9,8 1,2,9,8 1,2,9,8 --scale -0.7
     judge "no keys" f4 3,8 0,8 0,8 --lse l.npy
     judge "no queries" f4 0,8 3,8 3,8
+    npy make q.npy f4 5,8 11
+    npy make k.npy f4 9,8 12
+    npy make v.npy f4 9,8 13 --nan 4
+    on run --q q.npy --k k.npy --v v.npy -o o.npy --causal tl --guard-v --check --rows 0 --json
+    expect "NaN in rows of v that no query sees" 0
+    same "is guarded against" "fwd q5 k9 d8 causal-tl guard-v" "$(rows json get problem)"
+    check "so that the result is right" npy judge q.npy k.npy v.npy o.npy --causal tl
     run dump --device "$device" 'fwd q9 d8'
     on run --q q.npy --k k.npy --v v.npy -o o.npy --format json
     same "columns of a run" "problem device config status time_ms error ratio" "$(rows json columns)"
@@ -329,6 +361,9 @@ test_check() {
     check "ends with a summary" grep -q '^[1-9][0-9]* cases, 0 failed, worst ratio 0' "$work/out"
     on check --family generic --format csv 'fwd q33 k65 d64'
     check "a family by its name" sh -c "grep -q ',generic_' '$work/out'"
+    ASAN_OPTIONS=allocator_may_return_null=1 \
+        on check 'fwd b1024 h1024 q1048576 d1024'
+    expect "tensors that no memory holds" 5 "take 18014398509481984 bytes, the device has [1-9]"
     on check --impl unfused --format csv 'lse q33 d64'
     expect "what an implementation cannot do" 4 "statistics"
     same "is a row" "unsupported" "$(rows csv get status)"
