@@ -361,7 +361,7 @@ test_check() {
     check "ends with a summary" grep -q '^[1-9][0-9]* cases, 0 failed, worst ratio 0' "$work/out"
     on check --family generic --format csv 'fwd q33 k65 d64'
     check "a family by its name" sh -c "grep -q ',generic_' '$work/out'"
-    ASAN_OPTIONS=allocator_may_return_null=1 \
+    ASAN_OPTIONS=${ASAN_OPTIONS:-}:allocator_may_return_null=1 \
         on check 'fwd b1024 h1024 q1048576 d1024'
     expect "tensors that no memory holds" 5 "take 18014398509481984 bytes, the device has [1-9]"
     on check --impl unfused --format csv 'lse q33 d64'
