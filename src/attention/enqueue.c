@@ -21,14 +21,38 @@ struct stage {
         sizeof(cl_mem), &(mem) \
     }
 
+// Some drivers crash where OpenCL asks for CL_INVALID_CONTEXT.
+static enum fcl_status check_queue(const struct fcl_plan *plan, cl_command_queue queue)
+{
+    cl_context context = NULL;
+    cl_device_id id = NULL;
+    cl_int code =
+        clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, (void *)&context, NULL);
+    if (!code)
+        code = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof id, (void *)&id, NULL);
+    if (code)
+        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT, "queue is no queue: %s",
+                               fcl_cl_error_text(code));
+    if (context != plan->device->context || id != plan->device->id)
+        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
+                               "queue belongs to another %s than the plan",
+                               id != plan->device->id ? "device" : "context");
+    return FCL_OK;
+}
+
 // A buffer must hold all that a launch touches.
 static enum fcl_status check_buffer(const struct fcl_plan *plan, const char *name, cl_mem buffer,
                                     uint64_t end)
 {
     size_t bytes = 0;
+    cl_context context = NULL;
     if (!end)
         return FCL_OK;
-    const cl_int code = clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    cl_int code = clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (!code)
+        code = clGetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof context, (void *)&context, NULL);
+    if (!code && context != plan->device->context)
+        code = CL_INVALID_CONTEXT;
     if (code)
         return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
                                "%s is not a buffer of the plan's context: %s", name,
@@ -193,6 +217,26 @@ static enum fcl_status enqueue_nothing(const struct fcl_plan *plan, cl_command_q
     return FCL_OK;
 }
 
+// What is passed beside the shapes; reads the arguments of an older caller too.
+static enum fcl_status check_call(const struct fcl_plan *plan, cl_command_queue queue,
+                                  const struct fcl_attention_args *args, cl_uint wait_count,
+                                  const cl_event *wait, struct fcl_attention_args *today)
+{
+    if (!plan)
+        return FCL_INVALID_ARGUMENT;
+    if (!queue || !args)
+        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT, "%s is NULL",
+                               queue ? "args" : "queue");
+    if (wait_count && !wait)
+        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
+                               "wait is NULL, but wait_count is %u", wait_count);
+    if (!fcl_struct_read(today, sizeof *today, args))
+        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
+                               "args.struct_size is %zu, allowed are 8 to %zu", args->struct_size,
+                               sizeof *today);
+    return check_queue(plan, queue);
+}
+
 enum fcl_status fcl_plan_launch(const struct fcl_plan *plan, cl_command_queue queue,
                                 const struct fcl_attention_args *args, cl_uint wait_count,
                                 const cl_event *wait, cl_event *first, cl_event *last)
@@ -200,18 +244,10 @@ enum fcl_status fcl_plan_launch(const struct fcl_plan *plan, cl_command_queue qu
     struct fcl_attention_args today;
     struct fcl_launch launch;
     char reason[256];
-    if (plan && wait_count && !wait)
-        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
-                               "wait is NULL, but wait_count is %u", wait_count);
-    if (!plan || !queue || !args)
-        return plan ? fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT, "%s is NULL",
-                                      queue ? "args" : "queue")
-                    : FCL_INVALID_ARGUMENT;
-    if (!fcl_struct_read(&today, sizeof today, args))
-        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
-                               "args.struct_size is %zu, allowed are 8 to %zu", args->struct_size,
-                               sizeof today);
-    enum fcl_status status =
+    enum fcl_status status = check_call(plan, queue, args, wait_count, wait, &today);
+    if (status)
+        return status;
+    status =
         fcl_launch_prepare(&plan->problem, &plan->config, &today, &launch, reason, sizeof reason);
     if (!status && plan->implementation == FCL_UNFUSED && launch.score_groups > UINT32_MAX)
         status = fcl_fail(reason, sizeof reason, FCL_UNSUPPORTED,
