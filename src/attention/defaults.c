@@ -3,6 +3,7 @@
 #include "space.h"
 
 #define ROW_LIMIT 8         // rows up to which the row family is the faster one on a CPU
+#define KEYS_OF_PART 512    // fewer are not worth the second kernel
 #define REASON_CANDIDATES 8 // defaults of a family that say why nothing fits
 
 // ---- how work is spread
@@ -28,7 +29,7 @@ static int hinted_splits(const struct fcl_problem *p, const struct fcl_caps *cap
     int splits = 1;
     if (groups == 0 || p->pass != FCL_PASS_FORWARD)
         return 1;
-    while (splits < 64 && splits * groups < 2 * units && p->k_len >= 8 * splits * c->block_n)
+    while (splits < 64 && splits * groups < 2 * units && p->k_len >= 2 * splits * KEYS_OF_PART)
         splits *= 2;
     return splits;
 }
@@ -60,6 +61,8 @@ static int vector_default(const struct fcl_problem *p, const struct fcl_caps *ca
     return try < 2;
 }
 
+// Wide blocks and few rows of K at once keep the loads in the order of memory; V is best read by
+// whole rows.
 static int row_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
                        struct fcl_config *c)
 {
@@ -68,13 +71,13 @@ static int row_default(const struct fcl_problem *p, const struct fcl_caps *caps,
     int rows = 1;
     while (rows < have && rows < ROW_LIMIT)
         rows *= 2;
-    const int micro = (int)fcl_max(1, fcl_min((width == 16 ? 16 : 8) / rows, 4));
+    const int vectors = (width == 16 ? 16 : 8) / rows; // of a register tile
     *c = (struct fcl_config){.family = FCL_FAMILY_ROW,
                              .width = width,
                              .block_m = rows,
-                             .block_n = 64,
-                             .micro_keys = micro,
-                             .micro_cols = micro,
+                             .block_n = 256,
+                             .micro_keys = (int)fcl_min(vectors, 2),
+                             .micro_cols = (int)fcl_min(vectors, 8),
                              .dv_split = 1,
                              .packed = packed};
     c->splits = hinted_splits(p, caps, c);
