@@ -37,15 +37,13 @@ static int hinted_splits(const struct fcl_problem *p, const struct fcl_caps *cap
 // ---- families
 
 // Shapes of the vector tile, measured on AVX-512 and by register count elsewhere: 4 rows x 4 where
-// there are 32 registers, 2 x 4 where there are 16; one vector of rows for a handful of rows;
-// narrower blocks waste less on the diagonal of short causal problems.
+// there are 32 registers, 2 x 4 where there are 16; one vector of rows for a handful of rows.
 static int vector_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
                           struct fcl_config *c)
 {
     const int width = native_width(caps), packed = fcl_rows_packed(FCL_FAMILY_VECTOR, p);
-    const int short_causal = p->mask != FCL_MASK_NONE && p->q_len <= 2048;
     const int64_t have = hinted_rows(p, packed);
-    int rows = width == 16 && !short_causal ? 4 : 2;
+    int rows = width == 16 ? 4 : 2;
     if (try > 0 || (have > 0 && have <= width))
         rows = 1;
     const int micro = (int)fcl_min(width == 16 ? 16 / rows : 8 / rows, 8);
