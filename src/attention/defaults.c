@@ -59,7 +59,7 @@ static int vector_default(const struct fcl_problem *p, const struct fcl_caps *ca
     return try < 2;
 }
 
-// Wide blocks and few rows of K at once keep the loads in the order of memory; V is best read by
+// Wide blocks and one row of K at a time keep the loads in the order of memory; V is best read by
 // whole rows.
 static int row_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
                        struct fcl_config *c)
@@ -74,7 +74,7 @@ static int row_default(const struct fcl_problem *p, const struct fcl_caps *caps,
                              .width = width,
                              .block_m = rows,
                              .block_n = 256,
-                             .micro_keys = (int)fcl_min(vectors, 2),
+                             .micro_keys = 1,
                              .micro_cols = (int)fcl_min(vectors, 8),
                              .dv_split = 1,
                              .packed = packed};
