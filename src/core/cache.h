@@ -1,4 +1,4 @@
-// Built programs, kept under the text that they were built from. Memory first, then a folder or the
+// Built programs, kept under the text that they were built from, and measured peaks. Memory first, then a folder or the
 // application's callbacks. Whatever is wrong with an entry is a miss, never an error.
 //
 // Entry: magic, format number, checksum (xxHash64 of all that follows), sizes of key, label and

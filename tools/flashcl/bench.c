@@ -167,7 +167,7 @@ static enum fcl_status time_case(struct bench *bench, struct bench_case *one)
     }
     if (status == FCL_OK) {
         const struct fcl_attention_args arguments = buffers_arguments(&buffers, problem, 0);
-        status = fcl_attention_time(one->plan, &arguments, 0, &one->rounds[one->round_count]);
+        status = fcl_attention_time(one->plan, &arguments, 0, 0, &one->rounds[one->round_count]);
         one->round_count += status == FCL_OK;
     }
     buffers_free(&buffers);
