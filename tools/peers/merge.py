@@ -33,12 +33,14 @@ def merge(rows):
         if row["status"] != "ok":
             return row
     merged = dict(min(rows, key=lambda row: row["median_ms"]))
-    operations = merged["gflops"] * merged["median_ms"]
+    fastest = merged["median_ms"]
     merged["median_ms"] = statistics.median(row["median_ms"] for row in rows)
     merged["min_ms"] = min(row["min_ms"] for row in rows)
     merged["spread"] = statistics.median(row["spread"] for row in rows)
     merged["error"] = max(row["error"] for row in rows)
-    merged["gflops"] = operations / merged["median_ms"]
+    for rate in ("gflops", "fraction_of_peak"):
+        if merged.get(rate) is not None:
+            merged[rate] *= fastest / merged["median_ms"]
     return merged
 
 
