@@ -26,6 +26,7 @@
 #define FMA_ROUNDS 1024
 #define FMA_ROUNDS_LIMIT (1 << 28)
 #define SAMPLES 9
+#define PASSES 2 // over the widths: somebody else may be using the device for a moment
 #define WAITED_LAUNCHES 101
 #define QUEUED_LAUNCHES 256
 
@@ -404,8 +405,8 @@ static enum fcl_status measure(struct fcl_device *device, uint64_t bytes, int on
     enum fcl_status status = open_bench(&bench, device, bytes & ~(uint64_t)4095);
     const int opened = status == FCL_OK;
     int good = 0;
-    for (size_t i = 0; i < FCL_COUNT(widths) && opened; i++) {
-        bench.width = widths[i];
+    for (size_t i = 0; i < PASSES * FCL_COUNT(widths) && opened; i++) {
+        bench.width = widths[i % FCL_COUNT(widths)];
         status = measure_width(&bench, only_fma, peak);
         good = good || status == FCL_OK;
     }

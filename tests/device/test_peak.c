@@ -49,32 +49,40 @@ static struct fcl_peak ask(struct fixture *fixture, int again, int *measured)
 
 // ---- The figures ------------------------------------------------------------------------------
 
-#define ROUNDS 20 // on a busy machine both need some to meet a quiet moment
-#define RUNS 10   // of the C loop in a round
+#define ROUNDS 20
+#define RUNS 10 // of the C loop in a round
 #define AGREEMENT 0.03
+#define QUIET_RUNS (ROUNDS * RUNS / 10) // with fewer, a quiet moment for the device is mere luck
 
+// In turn, until both have had a quiet moment: then the best of each agree.
 static void multiply_adds_agree_with_plain_c(void **state)
 {
     fcl_device *device = open_device(*state, NULL);
-    const struct fcl_caps *caps = fcl_device_caps(device);
-    if (!caps->cpu) {
-        print_message("skipped: %s is no CPU device\n", caps->name);
-        fcl_device_destroy(&device);
-        skip();
-    }
+    const struct fcl_caps caps = *fcl_device_caps(device);
     double ours = 0, plain = 0;
-    for (int round = 0; round < ROUNDS; round++) {
+    int quiet = 0, agreed = 0;
+    for (int round = 0; round < ROUNDS && caps.cpu && !agreed; round++) {
         double gflops;
         assert_int_equal(fcl_peak_measure_fma(device, &gflops), FCL_OK);
         ours = fmax(ours, gflops);
-        for (int i = 0; i < RUNS; i++)
-            plain = fmax(plain, test_fma_gflops((int)caps->compute_units));
-        print_message("after round %d: %.1f GFLOP/s, plain C %.1f\n", round + 1, ours, plain);
-        if (fabs(ours / plain - 1) <= AGREEMENT)
-            break;
+        for (int i = 0; i < RUNS; i++) {
+            const struct test_fma run = test_fma_run((int)caps.compute_units);
+            plain = fmax(plain, run.gflops);
+            quiet += run.quiet;
+        }
+        agreed = quiet > 0 && fabs(ours / plain - 1) <= AGREEMENT;
+        print_message("round %d: best %.1f GFLOP/s, plain C %.1f\n", round + 1, ours, plain);
     }
     fcl_device_destroy(&device);
-    if (!(fabs(ours / plain - 1) <= AGREEMENT))
+    if (!caps.cpu) {
+        print_message("skipped: %s is no CPU device\n", caps.name);
+        skip();
+    }
+    if (!agreed && quiet < QUIET_RUNS) {
+        print_message("skipped: other programs kept the machine busy\n");
+        skip();
+    }
+    if (!agreed)
         fail_msg("%.1f GFLOP/s, but plain C reaches %.1f", ours, plain);
 }
 

@@ -2,8 +2,13 @@
 #ifndef FCL_TESTS_FMA_H
 #define FCL_TESTS_FMA_H
 
-// GFLOP/s of independent chains of vector multiply-adds on registers, over so many threads: one run
-// of about ten milliseconds. Ends the test on a failure.
-double test_fma_gflops(int threads);
+struct test_fma {
+    double gflops; // all threads by the host's clock
+    int quiet;     // 1: other programs took next to nothing of that time
+};
+
+// Independent chains of vector multiply-adds on registers, over so many threads at once, for about
+// ten milliseconds. Ends the test on a failure.
+struct test_fma test_fma_run(int threads);
 
 #endif
