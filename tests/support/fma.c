@@ -18,7 +18,6 @@
 #endif
 
 #define CHAINS 12
-#define ROUNDS 4000000
 #define MOST_THREADS 1024
 #define QUIET 0.98
 
@@ -27,6 +26,7 @@ typedef float wide __attribute__((vector_size(VECTOR_BYTES)));
 // Shared by the threads of a run.
 struct run {
     pthread_barrier_t start;
+    int rounds;          // even
     volatile float a, b; // -1 and 1: as in kernels/peak.cl
 };
 
@@ -37,13 +37,13 @@ struct worker {
     float result;
 };
 
-static float multiply_add(float a, float b)
+static float multiply_add(int rounds, float a, float b)
 {
     wide x[CHAINS], sum = {0};
     float result = 0;
     for (int n = 0; n < CHAINS; n++)
         x[n] = (wide){0} + (float)n / 16;
-    for (int i = 0; i < ROUNDS; i++)
+    for (int i = 0; i < rounds; i++)
         for (int n = 0; n < CHAINS; n++)
             x[n] = x[n] * a + b;
     for (int n = 0; n < CHAINS; n++)
@@ -63,21 +63,19 @@ static double processor_ms(void)
 static void *work(void *user)
 {
     struct worker *worker = user;
-    // Who has slept goes before who has worked: a busy machine leaves more quiet moments.
-    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     pthread_barrier_wait(&worker->run->start);
     const double start = processor_ms();
     worker->begin = fcl_now_ms();
-    worker->result = multiply_add(worker->run->a, worker->run->b);
+    worker->result = multiply_add(worker->run->rounds, worker->run->a, worker->run->b);
     worker->end = fcl_now_ms();
     worker->processor = processor_ms() - start;
     return NULL;
 }
 
-struct test_fma test_fma_run(int threads)
+struct test_fma test_fma_run(int threads, int rounds)
 {
     static struct worker workers[MOST_THREADS];
-    struct run run = {.a = -1, .b = 1};
+    struct run run = {.rounds = rounds, .a = -1, .b = 1};
     const unsigned lanes = VECTOR_BYTES / sizeof(float);
     assert_in_range(threads, 1, MOST_THREADS);
     assert_int_equal(pthread_barrier_init(&run.start, NULL, (unsigned)threads), 0);
@@ -95,6 +93,6 @@ struct test_fma test_fma_run(int threads)
     }
     pthread_barrier_destroy(&run.start);
     return (struct test_fma){.gflops =
-                                 2.0 * CHAINS * lanes * ROUNDS * threads / (end - begin) * 1e-6,
+                                 2.0 * CHAINS * lanes * rounds * threads / (end - begin) * 1e-6,
                              .quiet = processor > QUIET * (end - begin) * threads};
 }

@@ -7,8 +7,8 @@ struct test_fma {
     int quiet;     // 1: other programs took next to nothing of that time
 };
 
-// Independent chains of vector multiply-adds on registers, over so many threads at once, for some
-// milliseconds. Ends the test on a failure.
-struct test_fma test_fma_run(int threads);
+// Independent chains of vector multiply-adds on registers, over so many threads at once; a million
+// rounds take a millisecond or two. Ends the test on a failure.
+struct test_fma test_fma_run(int threads, int rounds);
 
 #endif
