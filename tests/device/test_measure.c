@@ -135,6 +135,15 @@ static void every_sample_is_long_enough(void **state)
     assert_true(work->launches >= 2 + 5 * timing.batch);
 }
 
+static void samples_are_as_long_as_asked_for(void **state)
+{
+    struct fcl_timing timing = {0};
+    struct work *work = start(state, 2000);
+    assert_int_equal(fcl_timing_measure(opencl.device, launch, work, 2, 50, &timing), FCL_OK);
+    assert_true(timing.batch * timing.median_ms > 25); // the warm-up may have met slower launches
+    assert_true(work->launches >= 2 * timing.batch);
+}
+
 // Without events there is only the host's clock, and the result says so.
 static void without_stamps_the_wall_clock_is_used(void **state)
 {
@@ -207,6 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(longer_work_takes_longer),
         TEST(every_sample_is_long_enough),
+        TEST(samples_are_as_long_as_asked_for),
         TEST(without_stamps_the_wall_clock_is_used),
         TEST(half_of_the_stamps_are_not_enough),
         TEST(failing_launches_end_the_measurement),
