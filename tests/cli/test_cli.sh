@@ -349,7 +349,7 @@ test_compare() {
     start=$(date +%s)
     on bench --compare "$work/rivals.json" --samples 1 --batch-ms 2500 --format csv 'fwd q512 d64'
     check "a sample as long as asked for" test $(($(date +%s) - start)) -ge 2
-    same "one sample has no spread" "0" "$(rows csv get spread | head -1)"
+    same "one sample has no spread" "0" "$(rows csv get spread | sed -n 1p)"
     same "in CSV" "fused - rival fused" "$(rows csv get impl versus | one_line)"
     on bench --compare "$work/rivals.json" 'fwd q512 d64'
     check "in text" grep -q '^fwd q512 d64  *rival .* fused  *[0-9.]*  *[0-9.]*$' "$work/out"
