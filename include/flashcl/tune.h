@@ -170,12 +170,36 @@ struct fcl_timing {
 struct fcl_attention_args;
 
 // Times a plan with the caller's arguments on a queue of its own: warm-up, then `samples` batches
-// (0: 9), each long enough for the clock (at least 1 ms and 100 resolutions). Blocks. Errors: those
-// of fcl_attention_enqueue. Thread-safety: safe, but concurrent work on the device spoils the
-// figures.
+// (0: 9) of launches back to back, each at least `batch_ms` long and long enough for the clock (1
+// ms and 100 resolutions). Blocks. Errors: those of fcl_attention_enqueue. Thread-safety: safe, but
+// concurrent work on the device spoils the figures.
 FCL_API enum fcl_status fcl_attention_time(const fcl_plan *plan,
                                            const struct fcl_attention_args *args, int samples,
-                                           struct fcl_timing *timing);
+                                           double batch_ms, struct fcl_timing *timing);
+
+// ---- A device's peak --------------------------------------------------------------------------
+
+// What a device can do at best. Rates are the best of several launches. X(name, unit and meaning)
+#define FCL_PEAK_FIELDS(X)                                                             \
+    X(gflops, "GFLOP/s of fp32 multiply-adds on registers, 2 for each")                \
+    X(read_gbs, "GB/s (1e9 bytes) of reading a buffer that is larger than the caches") \
+    X(copy_gbs, "GB/s of copying one, bytes read and bytes written")                   \
+    X(launch_us, "microseconds from enqueueing an empty kernel to its end, median")    \
+    X(queued_us, "microseconds of an empty kernel among others in a queue, median")    \
+    X(timer_ns, "nanoseconds that event stamps really resolve; 0: the stamps are not usable")
+
+struct fcl_peak {
+#define FCL_X(name, meaning) double name;
+    FCL_PEAK_FIELDS(FCL_X)
+#undef FCL_X
+};
+
+// Gives the peak of a device. It is measured once, by small kernels in a few seconds, and then kept
+// where the device keeps built kernels: in the cache folder, so that later processes find it, or in
+// memory; `again` 1 measures in any case and replaces what was kept. Blocks. Errors:
+// INVALID_ARGUMENT, OUT_OF_MEMORY, BUILD_FAILED, DEVICE_ERROR, WRONG_RESULT; then *peak is
+// untouched. Thread-safety: safe, but concurrent work on the device spoils the figures.
+FCL_API enum fcl_status fcl_device_peak(fcl_device *device, int again, struct fcl_peak *peak);
 
 // ---- Reference and tolerance ------------------------------------------------------------------
 
@@ -359,7 +383,7 @@ FCL_API size_t fcl_wisdom_format(const struct fcl_wisdom_row *row, char *text, s
 // One entry of a cache folder. Texts live during the visit.
 struct fcl_cache_entry {
     const char *name;  // file name
-    const char *label; // kernel label; "" where the entry is damaged
+    const char *label; // kernel label or "peak"; "" where the entry is damaged
     const char *key;   // the whole key text; "" where the entry is damaged
     uint64_t bytes;    // of the file
     int64_t used;      // when it was last used, seconds since 1970

@@ -185,14 +185,14 @@ static enum fcl_status launch_timed(void *user, cl_command_queue queue, cl_event
 }
 
 enum fcl_status fcl_attention_time(const fcl_plan *plan, const struct fcl_attention_args *args,
-                                   int samples, struct fcl_timing *timing)
+                                   int samples, double batch_ms, struct fcl_timing *timing)
 {
     struct timed_launch timed = {plan, args};
     if (!plan || !args || !timing)
         return plan ? fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT, "%s is NULL",
                                       args ? "timing" : "args")
                     : FCL_INVALID_ARGUMENT;
-    return fcl_timing_measure(plan->device, launch_timed, &timed, samples, timing);
+    return fcl_timing_measure(plan->device, launch_timed, &timed, samples, batch_ms, timing);
 }
 
 static double best_ms(const struct tuning *t)
@@ -212,7 +212,7 @@ static enum fcl_status measure(struct tuning *t, struct candidate *c, const char
         return FCL_OK;
     }
     if (!status)
-        status = fcl_timing_measure(t->device, launch_timed, &timed, 5, &c->timing);
+        status = fcl_timing_measure(t->device, launch_timed, &timed, 5, 0, &c->timing);
     *reason = fcl_status_text(status);
     return status;
 }
@@ -245,7 +245,7 @@ static enum fcl_status run_finals(struct tuning *t)
         for (size_t i = 0; i < t->finalist_count; i++) {
             struct timed_launch timed = {t->finalists[i]->plan, &t->bench.args};
             const enum fcl_status status =
-                fcl_timing_measure(t->device, launch_timed, &timed, 3, &t->finalists[i]->timing);
+                fcl_timing_measure(t->device, launch_timed, &timed, 3, 0, &t->finalists[i]->timing);
             if (status)
                 return status;
             medians[i][round] = t->finalists[i]->timing.median_ms;

@@ -1,5 +1,6 @@
-// Built programs, kept under the text that they were built from. Memory first, then a folder or the
-// application's callbacks. Whatever is wrong with an entry is a miss, never an error.
+// Built programs, kept under the text that they were built from, and measured peaks. Memory first,
+// then a folder or the application's callbacks. Whatever is wrong with an entry is a miss, never an
+// error.
 //
 // Entry: magic, format number, checksum (xxHash64 of all that follows), sizes of key, label and
 // data, then key, label, data. The file's name is the 128-bit xxHash of the key, which only names

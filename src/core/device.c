@@ -25,6 +25,21 @@ enum fcl_status fcl_device_fail(const struct fcl_device *device, enum fcl_status
     return status;
 }
 
+void fcl_device_add_identity(const struct fcl_device *device, struct fcl_text *text)
+{
+    const struct fcl_caps *caps = &device->caps;
+    const struct {
+        const char *name, *value;
+    } facts[] = {
+        {"library", fcl_version()},     {"device", caps->name},   {"vendor", caps->vendor},
+        {"version", caps->version},     {"driver", caps->driver}, {"platform", caps->platform},
+        {"on", caps->platform_version},
+    };
+    for (size_t i = 0; i < FCL_COUNT(facts); i++)
+        fcl_text_add(text, "%s %s\n", facts[i].name, facts[i].value);
+    fcl_text_add(text, "address bits %llu\n", (unsigned long long)caps->address_bits);
+}
+
 cl_command_queue fcl_device_queue(const struct fcl_device *device, cl_int *code)
 {
     cl_command_queue queue =

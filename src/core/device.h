@@ -42,6 +42,9 @@ enum fcl_status fcl_cl_fail(const struct fcl_device *device, cl_int code, const 
 enum fcl_status fcl_device_fail(const struct fcl_device *device, enum fcl_status status,
                                 const char *format, ...) FCL_PRINTF(3, 4);
 
+// Appends what device and driver are, a line a fact, for keys of the cache.
+void fcl_device_add_identity(const struct fcl_device *device, struct fcl_text *text);
+
 // A queue on the device with profiling, or without where the driver refuses it. NULL and *code on
 // failure.
 cl_command_queue fcl_device_queue(const struct fcl_device *device, cl_int *code);

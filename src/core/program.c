@@ -38,19 +38,10 @@ static enum fcl_status fail(const struct making *making, enum fcl_status status,
 // Everything that a binary depends on, as text; NULL when memory is out. The caller frees it.
 static char *make_key(const struct fcl_device *device, const struct fcl_program_request *request)
 {
-    const struct fcl_caps *caps = &device->caps;
-    const struct {
-        const char *name, *value;
-    } facts[] = {
-        {"library", fcl_version()},     {"device", caps->name},    {"vendor", caps->vendor},
-        {"version", caps->version},     {"driver", caps->driver},  {"platform", caps->platform},
-        {"on", caps->platform_version}, {"flags", request->flags},
-    };
     struct fcl_text key = {0};
     fcl_text_add(&key, "flashcl program %d\n", KEY_FORMAT);
-    for (size_t i = 0; i < FCL_COUNT(facts); i++)
-        fcl_text_add(&key, "%s %s\n", facts[i].name, facts[i].value);
-    fcl_text_add(&key, "address bits %llu\nkernels", (unsigned long long)caps->address_bits);
+    fcl_device_add_identity(device, &key);
+    fcl_text_add(&key, "flags %s\nkernels", request->flags);
     for (int i = 0; i < FCL_PROGRAM_KERNELS && request->kernels[i] != NULL; i++)
         fcl_text_add(&key, " %s", request->kernels[i]);
     fcl_text_add(&key, "\n\n%s", request->source);

@@ -10,7 +10,7 @@
 #define SHARE_APPLIES_FROM_MS 5.0 // shorter: the launches' own cost may be most of the wall time
 #define BATCH_MS 1.0
 #define BATCH_RESOLUTIONS 100
-#define BATCH_LIMIT 4096
+#define BATCH_LIMIT 65536
 #define WARM_UP_MS 20.0
 #define WARM_UP_LAUNCHES 2
 #define DEFAULT_SAMPLES 9
@@ -39,10 +39,10 @@ enum fcl_clock fcl_timing_judge(double event_ms, double wall_ms)
     return FCL_CLOCK_EVENT;
 }
 
-int fcl_timing_batch(double one_ms, uint64_t resolution_ns)
+int fcl_timing_batch(double one_ms, uint64_t resolution_ns, double batch_ms)
 {
     const double resolutions_ms = (double)resolution_ns * 1e-6 * BATCH_RESOLUTIONS;
-    const double wanted_ms = resolutions_ms > BATCH_MS ? resolutions_ms : BATCH_MS;
+    const double wanted_ms = fmax(fmax(resolutions_ms, BATCH_MS), batch_ms);
     if (!(one_ms > wanted_ms / BATCH_LIMIT))
         return BATCH_LIMIT;
     return one_ms >= wanted_ms ? 1 : (int)ceil(wanted_ms / one_ms);
@@ -215,9 +215,9 @@ static enum fcl_status warm_up(struct measure *measure, double *one_ms)
 }
 
 // Launches of a sample. All samples together must be long enough to tell a clock that runs slow.
-static int choose_batch(const struct measure *measure, double one_ms, int samples)
+static int choose_batch(const struct measure *measure, double one_ms, int samples, double batch_ms)
 {
-    const int batch = fcl_timing_batch(one_ms, measure->device->caps.timer_ns);
+    const int batch = fcl_timing_batch(one_ms, measure->device->caps.timer_ns, batch_ms);
     const double missing = SHARE_APPLIES_FROM_MS / (one_ms * batch * samples);
     if (!(missing > 1))
         return batch;
@@ -257,7 +257,7 @@ static void warn_once(struct fcl_device *device)
 }
 
 enum fcl_status fcl_timing_measure(struct fcl_device *device, fcl_timing_launch launch, void *user,
-                                   int samples, struct fcl_timing *timing)
+                                   int samples, double batch_ms, struct fcl_timing *timing)
 {
     struct measure measure;
     struct fcl_timing result = {0};
@@ -270,7 +270,7 @@ enum fcl_status fcl_timing_measure(struct fcl_device *device, fcl_timing_launch 
     if (status == FCL_OK)
         status = warm_up(&measure, &one_ms);
     if (status == FCL_OK) {
-        result.batch = choose_batch(&measure, one_ms, count);
+        result.batch = choose_batch(&measure, one_ms, count, batch_ms);
         status = take_samples(&measure, count, times, times + count, &result);
     }
     stop(&measure);

@@ -20,8 +20,9 @@ double fcl_stamps_ms(struct fcl_stamps stamps);
 // of it.
 enum fcl_clock fcl_timing_judge(double event_ms, double wall_ms);
 
-// Launches for one sample: at least 1 ms and 100 resolutions, given the time of one; at most 4096.
-int fcl_timing_batch(double one_ms, uint64_t resolution_ns);
+// Launches for one sample: at least `batch_ms`, 1 ms and 100 resolutions, given the time of one; at
+// most 65536.
+int fcl_timing_batch(double one_ms, uint64_t resolution_ns, double batch_ms);
 
 // Median, minimum and spread of `count` times (reorders them).
 void fcl_timing_summarise(double *times, int count, struct fcl_timing *timing);
@@ -32,9 +33,9 @@ typedef enum fcl_status (*fcl_timing_launch)(void *user, cl_command_queue queue,
                                              cl_event *last);
 
 // Warm-up for at least 20 ms or 2 launches, whichever is longer to reach, then `samples` batches
-// (0: 9).
+// (0: 9) of at least `batch_ms` each (0: as long as the clock needs).
 enum fcl_status fcl_timing_measure(struct fcl_device *device, fcl_timing_launch launch, void *user,
-                                   int samples, struct fcl_timing *timing);
+                                   int samples, double batch_ms, struct fcl_timing *timing);
 
 // The time of a single launch after one warm-up launch, by the better clock, ms: a probe.
 enum fcl_status fcl_timing_probe(struct fcl_device *device, fcl_timing_launch launch, void *user,

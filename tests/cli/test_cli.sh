@@ -92,7 +92,7 @@ test_usage() {
     run
     expect "no verb prints help" 0
     check "help lists the verbs" grep -q '^  wisdom' "$work/out"
-    for verb in info run check bench tune dump cache wisdom; do
+    for verb in info run check bench peak tune dump cache wisdom; do
         run $verb --help
         expect "help of $verb" 0
         check "help of $verb names its options" grep -q -e '--cache-dir' "$work/out"
@@ -116,6 +116,14 @@ test_usage() {
     refuse "option that is no number, in one word" 2 "--rounds=x: invalid numeric value"
     run bench --rounds 0
     refuse "rounds out of range" 2 "1 to 1000"
+    for samples in 0 -1 10001; do
+        run bench --samples $samples
+        refuse "$samples samples" 2 "1 to 10000"
+    done
+    for milliseconds in -1 60001 nan; do
+        run bench --batch-ms $milliseconds
+        refuse "a batch of $milliseconds ms" 2 "0 to 60000"
+    done
     run bench --format xml
     refuse "unknown format" 2 "text, json and csv"
     run info --format csv --json
@@ -137,6 +145,8 @@ test_usage() {
     refuse "negative budget" 2 "--budget -1"
     run info extra
     refuse "argument of info" 2 "'extra'"
+    run peak extra
+    refuse "argument of peak" 2 "'extra'"
     for sweep in x q q=1 q=1:2 q=2:1:x2 q=1:8:x1 q=0:8:x2 q=1:8:y2 z=1:8:x2 q=1:9999999:+1; do
         run bench --sweep $sweep 'fwd q64 d64'
         refuse "sweep $sweep" 2 "--sweep $sweep"
@@ -314,7 +324,7 @@ test_run() {
 }
 
 bench_columns="problem device driver impl config status median_ms min_ms spread gflops bytes"
-bench_columns="$bench_columns byte_ratio error clock build_ms plan_ms"
+bench_columns="$bench_columns byte_ratio error clock build_ms plan_ms fraction_of_peak roof intensity"
 
 test_bench() {
     on bench --impl fused,unfused --format json 'fwd q64 d64' 'fwd h2 q96 d32 f16 causal-br'
@@ -347,6 +357,80 @@ test_bench() {
     check "sweep: says where fused overtakes" grep -q '^sweep from .*: fused' "$work/out"
     on bench --config generic_m1n1w1r1d1 'fwd q64 d64'
     expect "a configuration that cannot be" 4
+}
+
+# one_line: what the last run printed as rows, on one line.
+one_line() {
+    tr '\n' ' ' | sed 's/ $//'
+}
+
+test_compare() {
+    on bench --samples 1 --json 'fwd q512 d64' 'fwd q1 k512 d64 f16'
+    expect "bench to compare with" 0
+    same "the roofs" "compute memory" "$(rows json get roof | one_line)"
+    same "their intensities" "128.000 0.998" "$(rows json get intensity | awk '{ printf "%.3f\n", $1 }' | one_line)"
+    check "fractions are there" sh -c "! grep -q '\"fraction_of_peak\": null' '$work/out'"
+    sed 's/"fused"/"rival"/' "$work/out" >"$work/rivals.json"
+    on bench --compare "$work/rivals.json" --batch-ms 5 --impl unfused,fused --json 'fwd k512 d64 q512'
+    expect "bench --compare in JSON" 0
+    same "its columns" "$bench_columns versus ratio_best ratio_median" "$(rows json columns)"
+    same "ours, then theirs" "unfused - fused - rival unfused rival fused" \
+        "$(rows json get impl versus | one_line)"
+    same "times over ours" "- - 1 1" "$(rows json get min_ms ratio_best |
+        awk '{ ms[NR] = $1; print NR < 3 ? $2 : ($2 / ($1 / ms[NR - 2]) - 1) ^ 2 < 1e-6 }' | one_line)"
+    start=$(date +%s)
+    on bench --compare "$work/rivals.json" --samples 1 --batch-ms 2500 --format csv 'fwd q512 d64'
+    check "a sample as long as asked for" test $(($(date +%s) - start)) -ge 2
+    same "one sample has no spread" "0" "$(rows csv get spread | sed -n 1p)"
+    same "in CSV" "fused - rival fused" "$(rows csv get impl versus | one_line)"
+    on bench --compare "$work/rivals.json" 'fwd q512 d64'
+    check "in text" grep -q '^fwd q512 d64  *rival .* fused  *[0-9.]*  *[0-9.]*$' "$work/out"
+    on bench --compare "$work/rivals.json" --format csv 'fwd q16 d64'
+    expect "no row of theirs" 0 "it has no row for any of the problems"
+    same "only ours" "fused" "$(rows csv get impl)"
+    echo '[{"problem": "fwd q8 d8"}]' >"$work/bad.json"
+    on bench --compare "$work/bad.json" 'fwd q512 d64'
+    refuse "rows that are none" 2 "bad.json: row 1: it has no text .impl."
+    on bench --compare "$work/nothing" 'fwd q512 d64'
+    refuse "missing rows" 2 "$work/nothing"
+}
+
+test_peak() {
+    folder=$work/peaks
+    on peak --cache-dir "$folder" --json
+    expect "peak" 0
+    same "its columns" "device gflops read_gbs copy_gbs launch_us queued_us timer_ns" \
+        "$(rows json columns)"
+    check "every figure is there" sh -c "! grep -q null '$work/out'"
+    cp "$work/out" "$work/first"
+    on peak --cache-dir "$folder" --json
+    check "is kept" cmp "$work/out" "$work/first"
+    on peak --cache-dir "$folder" --again --verbose --format csv
+    expect "peak --again" 0 "peak was measured"
+    same "has one row" "1" "$(rows csv get gflops | wc -l | tr -d ' ')"
+    cp "$work/out" "$work/second"
+    on peak --cache-dir "$folder" --format csv
+    check "replaces what was kept" cmp "$work/out" "$work/second"
+    on bench --cache-dir "$folder" --verbose --format csv 'fwd q16 d64'
+    check "bench takes what was kept" sh -c "! grep -q 'peak was measured' '$work/err'"
+    on peak --cache-dir "$folder"
+    check "in text" grep -q '^gflops  *read_gbs' "$work/out"
+    # The entry among those of kernels.
+    on cache list --cache-dir "$folder" --format csv
+    same "the cache lists it" "1" "$(rows csv get label status | grep -c '^peak ok$')"
+    entry=$(rows csv get name label | sed -n 's/ peak$//p')
+    head -c 100 "$folder/$entry" >"$work/half"
+    cp "$work/half" "$folder/$entry"
+    on cache verify --cache-dir "$folder" --format csv
+    expect "verify of a truncated peak" 1
+    same "names it" "$entry damaged" "$(rows csv get name status)"
+    on peak --cache-dir "$folder" --verbose
+    expect "it is measured again" 0 "peak was measured"
+    on cache verify --cache-dir "$folder"
+    expect "and replaced" 0
+    on cache clear --cache-dir "$folder"
+    on cache stat --cache-dir "$folder" --format csv
+    same "clear removes it" "0" "$(rows csv get entries)"
 }
 
 test_check() {
@@ -577,7 +661,7 @@ test_output() {
     quiet "nothing on stderr otherwise, as it is no terminal" 0
 }
 
-for group in usage problems devices npy_errors run bench check cache cache_folders dump tune output; do
+for group in usage problems devices npy_errors run bench compare peak check cache cache_folders dump tune output; do
     case $group in
     *"$filter"*) test_$group ;;
     esac

@@ -433,8 +433,8 @@ static void missing_arguments_are_refused(void **state)
     fcl_plan_describe(NULL, &info);
     assert_string_equal(info.label, "");
     fcl_plan_describe(l.plan, NULL);
-    assert_int_equal(fcl_attention_time(NULL, &l.args, 1, &timing), FCL_INVALID_ARGUMENT);
-    assert_int_equal(fcl_attention_time(l.plan, NULL, 1, &timing), FCL_INVALID_ARGUMENT);
+    assert_int_equal(fcl_attention_time(NULL, &l.args, 1, 0, &timing), FCL_INVALID_ARGUMENT);
+    assert_int_equal(fcl_attention_time(l.plan, NULL, 1, 0, &timing), FCL_INVALID_ARGUMENT);
     assert_int_equal(fcl_attention_check(NULL, &problem, FCL_FILL_PLAIN, 1, 1, &comparison),
                      FCL_INVALID_ARGUMENT);
     assert_int_equal(fcl_attention_check(l.plan, NULL, FCL_FILL_PLAIN, 1, 1, &comparison),

@@ -113,13 +113,13 @@ static void longer_work_takes_longer(void **state)
 {
     struct fcl_timing shorter = {0}, longer = {0};
     struct work *work = start(state, 2000);
-    assert_int_equal(fcl_timing_measure(opencl.device, launch, work, 0, &shorter), FCL_OK);
+    assert_int_equal(fcl_timing_measure(opencl.device, launch, work, 0, 0, &shorter), FCL_OK);
     assert_int_equal(shorter.samples, 9);
     assert_true(shorter.batch >= 1);
     assert_true(shorter.min_ms > 0 && shorter.min_ms <= shorter.median_ms);
     assert_true(shorter.spread >= 0);
     start(state, 40000);
-    assert_int_equal(fcl_timing_measure(opencl.device, launch, work, 3, &longer), FCL_OK);
+    assert_int_equal(fcl_timing_measure(opencl.device, launch, work, 3, 0, &longer), FCL_OK);
     assert_int_equal(longer.samples, 3);
     assert_true(longer.min_ms > 4 * shorter.min_ms);
     assert_true(longer.batch <= shorter.batch);
@@ -130,9 +130,18 @@ static void every_sample_is_long_enough(void **state)
 {
     struct fcl_timing timing = {0};
     struct work *work = start(state, 1);
-    assert_int_equal(fcl_timing_measure(opencl.device, launch, work, 5, &timing), FCL_OK);
+    assert_int_equal(fcl_timing_measure(opencl.device, launch, work, 5, 0, &timing), FCL_OK);
     assert_true(timing.batch > 1);
     assert_true(work->launches >= 2 + 5 * timing.batch);
+}
+
+static void samples_are_as_long_as_asked_for(void **state)
+{
+    struct fcl_timing timing = {0};
+    struct work *work = start(state, 2000);
+    assert_int_equal(fcl_timing_measure(opencl.device, launch, work, 2, 50, &timing), FCL_OK);
+    assert_true(timing.batch * timing.median_ms > 25); // the warm-up may have met slower launches
+    assert_true(work->launches >= 2 * timing.batch);
 }
 
 // Without events there is only the host's clock, and the result says so.
@@ -141,7 +150,7 @@ static void without_stamps_the_wall_clock_is_used(void **state)
     struct fcl_timing timing = {0};
     struct work *work = start(state, 2000);
     work->events = 0;
-    assert_int_equal(fcl_timing_measure(opencl.device, launch, work, 3, &timing), FCL_OK);
+    assert_int_equal(fcl_timing_measure(opencl.device, launch, work, 3, 0, &timing), FCL_OK);
     assert_int_equal(timing.clock, FCL_CLOCK_WALL);
     assert_true(timing.min_ms > 0);
     double ms = 0;
@@ -155,7 +164,7 @@ static void half_of_the_stamps_are_not_enough(void **state)
     struct fcl_timing timing = {0};
     struct work *work = start(state, 40000);
     work->events = 2;
-    assert_int_equal(fcl_timing_measure(opencl.device, launch, work, 6, &timing), FCL_OK);
+    assert_int_equal(fcl_timing_measure(opencl.device, launch, work, 6, 0, &timing), FCL_OK);
     assert_int_equal(timing.clock, FCL_CLOCK_WALL);
 }
 
@@ -169,7 +178,7 @@ static void failing_launches_end_the_measurement(void **state)
         struct work *work = start(state, 1);
         work->launches = 0;
         work->fail_at = at[i];
-        assert_int_equal(fcl_timing_measure(opencl.device, launch, work, 3, &timing),
+        assert_int_equal(fcl_timing_measure(opencl.device, launch, work, 3, 0, &timing),
                          FCL_UNSUPPORTED);
         assert_int_equal(work->launches, at[i]);
         work->launches = 0;
@@ -180,12 +189,12 @@ static void failing_launches_end_the_measurement(void **state)
     struct fcl_timing timing = {0};
     struct work *work = start(state, 1);
     work->launches = work->fail_at = 0;
-    assert_int_equal(fcl_timing_measure(opencl.device, launch, work, 1, &timing), FCL_OK);
+    assert_int_equal(fcl_timing_measure(opencl.device, launch, work, 1, 0, &timing), FCL_OK);
     // The warm-up's length is a matter of time: far behind it is the middle of a sample.
     work->fail_at = work->launches - 1;
     const int before = work->launches;
     work->launches = 0;
-    const enum fcl_status status = fcl_timing_measure(opencl.device, launch, work, 99, &timing);
+    const enum fcl_status status = fcl_timing_measure(opencl.device, launch, work, 99, 0, &timing);
     assert_int_equal(status, FCL_UNSUPPORTED);
     assert_true(work->launches < before);
     events_were_released(work);
@@ -207,6 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(longer_work_takes_longer),
         TEST(every_sample_is_long_enough),
+        TEST(samples_are_as_long_as_asked_for),
         TEST(without_stamps_the_wall_clock_is_used),
         TEST(half_of_the_stamps_are_not_enough),
         TEST(failing_launches_end_the_measurement),

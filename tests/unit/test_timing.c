@@ -70,20 +70,28 @@ static void batches_reach_the_clock(void **state)
     const struct {
         double one_ms;
         uint64_t resolution_ns;
+        double batch_ms;
         int batch;
     } cases[] = {
-        {5, 1, 1},         {1, 1, 1},
-        {0.999, 1, 2},     {0.5, 1, 2},
-        {0.25, 0, 4},      {0.3, 1, 4},
-        {0.01, 1000, 100}, {1, 100000, 10}, // 100 resolutions are 10 ms
-        {10, 100000, 1},   {3, 100000, 4},
-        {1e-9, 1, 4096},   {0, 1, 4096},
-        {-1, 1, 4096},     {NAN, 1, 4096},
-        {HUGE_VAL, 1, 1},  {1e-3, UINT64_MAX, 4096},
+        {5, 1, 0, 1},         {1, 1, 0, 1},
+        {0.999, 1, 0, 2},     {0.5, 1, 0, 2},
+        {0.25, 0, 0, 4},      {0.3, 1, 0, 4},
+        {0.01, 1000, 0, 100}, {1, 100000, 0, 10}, // 100 resolutions are 10 ms
+        {10, 100000, 0, 1},   {3, 100000, 0, 4},
+        {1e-9, 1, 0, 65536},  {0, 1, 0, 65536},
+        {-1, 1, 0, 65536},    {NAN, 1, 0, 65536},
+        {HUGE_VAL, 1, 0, 1},  {1e-3, UINT64_MAX, 0, 65536},
+        {0.5, 1, 100, 200},                     // as long as asked for
+        {30, 1, 100, 4},      {0.5, 1, 0.1, 2}, // but never shorter than the clock needs
+        {1, 100000, 3, 10},   {0.5, 1, -1, 2},
+        {0.5, 1, NAN, 2},     {1e-3, 1, 100, 65536},
     };
-    for (size_t i = 0; i < FCL_COUNT(cases); i++)
-        if (fcl_timing_batch(cases[i].one_ms, cases[i].resolution_ns) != cases[i].batch)
-            fail_msg("case %zu: %d", i, fcl_timing_batch(cases[i].one_ms, cases[i].resolution_ns));
+    for (size_t i = 0; i < FCL_COUNT(cases); i++) {
+        const int batch =
+            fcl_timing_batch(cases[i].one_ms, cases[i].resolution_ns, cases[i].batch_ms);
+        if (batch != cases[i].batch)
+            fail_msg("case %zu: %d", i, batch);
+    }
 }
 
 static void samples_are_summarised(void **state)

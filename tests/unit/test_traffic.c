@@ -86,6 +86,45 @@ static void the_ratio_is_one_plus_n_over_d(void **state)
     assert_true(traffic_bytes(&p, FCL_UNFUSED) / traffic_bytes(&p, FCL_FUSED) == 1 + 4096 / 64);
 }
 
+// 2 x 8 heads x 64 x 64 pairs x 128 operations; 4 tensors of 8 x 64 x 64 floats.
+static void the_roof_that_binds(void **state)
+{
+    (void)state;
+    const struct fcl_problem p = {.batch = 1,
+                                  .heads_q = 8,
+                                  .heads_kv = 8,
+                                  .q_len = 64,
+                                  .k_len = 64,
+                                  .head_dim_qk = 64,
+                                  .head_dim_v = 64};
+    double operations = 2.0 * 8 * 64 * 64 * 128, bytes = 4.0 * 8 * 64 * 64 * 4;
+    struct fcl_peak peak = {.gflops = 150, .read_gbs = 10};
+    struct traffic_roof roof = {0};
+    assert_true(traffic_roof(&p, FCL_FUSED, &peak, &roof));
+    assert_string_equal(roof.name, "compute");
+    assert_true(roof.intensity == operations / bytes);
+    assert_float_equal(roof.ms, operations / 150e9 * 1e3, 1e-9);
+    peak.gflops = 170; // the ridge, 17 operations a byte, is beyond the intensity of 16
+    assert_true(traffic_roof(&p, FCL_FUSED, &peak, &roof));
+    assert_string_equal(roof.name, "memory");
+    assert_float_equal(roof.ms, bytes / 10e9 * 1e3, 1e-9);
+    assert_true(traffic_roof(&p, FCL_UNFUSED, &peak, &roof));
+    assert_true(roof.intensity == operations / (2 * bytes));
+}
+
+static void without_a_peak_there_is_no_roof(void **state)
+{
+    (void)state;
+    struct fcl_problem p = {.batch = 1, .heads_q = 1, .heads_kv = 1, .q_len = 8, .k_len = 8};
+    struct traffic_roof roof;
+    p.head_dim_qk = p.head_dim_v = 8;
+    assert_false(traffic_roof(&p, FCL_FUSED, &(struct fcl_peak){.gflops = 1}, &roof));
+    assert_false(traffic_roof(&p, FCL_FUSED, &(struct fcl_peak){.read_gbs = 1}, &roof));
+    p.batch = 0;
+    const struct fcl_peak peak = {.gflops = 1, .read_gbs = 1};
+    assert_false(traffic_roof(&p, FCL_FUSED, &peak, &roof));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -93,6 +132,8 @@ int main(void)
         cmocka_unit_test(operations),
         cmocka_unit_test(bytes),
         cmocka_unit_test(the_ratio_is_one_plus_n_over_d),
+        cmocka_unit_test(the_roof_that_binds),
+        cmocka_unit_test(without_a_peak_there_is_no_roof),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

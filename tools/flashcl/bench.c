@@ -3,6 +3,7 @@
 #include "memory.h"
 #include "message.h"
 #include "problems.h"
+#include "rivals.h"
 #include "status.h"
 #include "sweep.h"
 #include "traffic.h"
@@ -12,6 +13,9 @@
 
 #define CHECK_ROWS 48
 #define ROUND_LIMIT 1000
+#define SAMPLES 9
+#define SAMPLE_LIMIT 10000
+#define BATCH_MS_LIMIT 60000
 
 static int run_bench(int argc, const char **argv);
 
@@ -29,21 +33,48 @@ const struct verb verb_bench = {
         "times are from event stamps or from the wall clock. A problem that does not fit into\n"
         "memory is a row with status oom. With --rounds, all are timed in turn, several times:\n"
         "the median of the medians counts, and the least of all times.\n\n"
+        "intensity is operations a byte. roof says what binds by the roofline model: compute (the\n"
+        "peak's gflops) or memory (its read_gbs; bytes as above). fraction_of_peak is the part of\n"
+        "that roof that the median reaches: gflops over the peak's, or bytes a second over\n"
+        "read_gbs; what fits into caches can exceed 1. The peak is what `flashcl peak` shows,\n"
+        "kept from an earlier run or measured now.\n\n"
+        "--compare FILE: rows of rivals, in JSON as --json writes them (tools/peers has some).\n"
+        "Behind ours stand theirs for the same problems, each once for every implementation of\n"
+        "ours (versus); ratio_best and ratio_median are their time over ours: above 1, FlashCL is\n"
+        "the faster one.\n\n"
         "A sweep puts a range of numbers into each problem: q=512:16384:x2 or q=512:4096:+512,\n"
         "for q, k, b, h or d. Keys follow the queries unless the problem names k.\n\n"
-        "  flashcl bench --impl fused,unfused --sweep q=512:8192:x2 'fwd h8 q1 d64 f16'",
+        "  flashcl bench --impl fused,unfused --sweep q=512:8192:x2 'fwd h8 q1 d64 f16'\n"
+        "  flashcl bench --batch-ms 100 --compare rivals.json 'fwd h8 q1024 d64'",
     .run = run_bench,
 };
 
-static const struct report_column columns[] = {
-    {"problem", REPORT_WORD, 0, 0},      {"device", REPORT_WORD, 0, 1},
-    {"driver", REPORT_WORD, 0, 1},       {"impl", REPORT_WORD, 0, 0},
-    {"config", REPORT_WORD, 0, 0},       {"status", REPORT_WORD, 0, 0},
-    {"median_ms", REPORT_FIXED, 4, 0},   {"min_ms", REPORT_FIXED, 4, 0},
-    {"spread", REPORT_FIXED, 3, 0},      {"gflops", REPORT_FIXED, 2, 0},
-    {"bytes", REPORT_INTEGER, 0, 0},     {"byte_ratio", REPORT_FIXED, 3, 0},
-    {"error", REPORT_SIGNIFICANT, 3, 0}, {"clock", REPORT_WORD, 0, 0},
-    {"build_ms", REPORT_FIXED, 1, 0},    {"plan_ms", REPORT_FIXED, 1, 0}};
+// The last ones only with --compare.
+static const struct report_column columns[] = {{"problem", REPORT_WORD, 0, 0},
+                                               {"device", REPORT_WORD, 0, 1},
+                                               {"driver", REPORT_WORD, 0, 1},
+                                               {"impl", REPORT_WORD, 0, 0},
+                                               {"config", REPORT_WORD, 0, 0},
+                                               {"status", REPORT_WORD, 0, 0},
+                                               {"median_ms", REPORT_FIXED, 4, 0},
+                                               {"min_ms", REPORT_FIXED, 4, 0},
+                                               {"spread", REPORT_FIXED, 3, 0},
+                                               {"gflops", REPORT_FIXED, 2, 0},
+                                               {"bytes", REPORT_INTEGER, 0, 0},
+                                               {"byte_ratio", REPORT_FIXED, 3, 0},
+                                               {"error", REPORT_SIGNIFICANT, 3, 0},
+                                               {"clock", REPORT_WORD, 0, 0},
+                                               {"build_ms", REPORT_FIXED, 1, 0},
+                                               {"plan_ms", REPORT_FIXED, 1, 0},
+                                               {"fraction_of_peak", REPORT_FIXED, 3, 0},
+                                               {"roof", REPORT_WORD, 0, 0},
+                                               {"intensity", REPORT_FIXED, 1, 0},
+                                               {"versus", REPORT_WORD, 0, 0},
+                                               {"ratio_best", REPORT_FIXED, 2, 0},
+                                               {"ratio_median", REPORT_FIXED, 2, 0}};
+
+#define COLUMN_COUNT (sizeof(columns) / sizeof(columns[0]))
+#define COMPARE_COLUMNS 3
 
 static const char *const default_problems[] = {
     "fwd h8 q512 d64 f32",
@@ -68,17 +99,20 @@ struct bench_case {
 
 struct bench {
     // From the command line.
-    char *impl_text, *sweep_text;
-    long long rounds;
+    char *impl_text, *sweep_text, *compare_path;
+    long long rounds, samples;
+    double batch_ms;
     struct sweep sweep;
     struct problem_list problems;
     size_t points; // problems of one sweep, one after the other; 1 without a sweep
     struct implementation_list implementations;
     struct fcl_config config;
     const struct fcl_config *chosen;
+    struct rivals *rivals; // NULL: none
     // Under way.
     const struct options *options;
     struct session session;
+    struct fcl_peak peak;     // zeros: not known
     struct bench_case *cases; // by problem, then implementation
     size_t case_count;
     struct report report;
@@ -122,13 +156,44 @@ static int read_problems(struct bench *bench)
     return code;
 }
 
-static int read_own(struct bench *bench)
+static int read_rivals(struct bench *bench)
+{
+    char reason[1024] = "";
+    if (bench->compare_path == NULL) {
+        return EXIT_OK;
+    }
+    bench->rivals = rivals_read(bench->compare_path, reason, sizeof(reason));
+    return bench->rivals != NULL
+               ? EXIT_OK
+               : options_usage(&verb_bench, "--compare %s: %s", bench->compare_path, reason);
+}
+
+static int check_numbers(const struct bench *bench)
 {
     if (bench->rounds < 1 || bench->rounds > ROUND_LIMIT) {
         return options_usage(&verb_bench, "--rounds %lld: 1 to %d are allowed", bench->rounds,
                              ROUND_LIMIT);
     }
-    int code = implementations_read(&bench->implementations, &verb_bench, bench->impl_text);
+    if (bench->samples < 1 || bench->samples > SAMPLE_LIMIT) {
+        return options_usage(&verb_bench, "--samples %lld: 1 to %d are allowed", bench->samples,
+                             SAMPLE_LIMIT);
+    }
+    if (!(bench->batch_ms >= 0 && bench->batch_ms <= BATCH_MS_LIMIT)) {
+        return options_usage(&verb_bench, "--batch-ms %g: 0 to %d are allowed", bench->batch_ms,
+                             BATCH_MS_LIMIT);
+    }
+    return EXIT_OK;
+}
+
+static int read_own(struct bench *bench)
+{
+    int code = check_numbers(bench);
+    if (code == EXIT_OK) {
+        code = read_rivals(bench);
+    }
+    if (code == EXIT_OK) {
+        code = implementations_read(&bench->implementations, &verb_bench, bench->impl_text);
+    }
     if (code == EXIT_OK) {
         code = config_read(bench->options, &verb_bench, &bench->config, &bench->chosen);
     }
@@ -167,7 +232,8 @@ static enum fcl_status time_case(struct bench *bench, struct bench_case *one)
     }
     if (status == FCL_OK) {
         const struct fcl_attention_args arguments = buffers_arguments(&buffers, problem, 0);
-        status = fcl_attention_time(one->plan, &arguments, 0, &one->rounds[one->round_count]);
+        status = fcl_attention_time(one->plan, &arguments, (int)bench->samples, bench->batch_ms,
+                                    &one->rounds[one->round_count]);
         one->round_count += status == FCL_OK;
     }
     buffers_free(&buffers);
@@ -221,6 +287,21 @@ static void set_timing(struct report *report, const struct bench_case *one)
     }
 }
 
+static void set_roof(struct bench *bench, const struct bench_case *one)
+{
+    struct report *report = &bench->report;
+    struct traffic_roof roof;
+    if (!traffic_roof(&one->entry->problem, one->implementation, &bench->peak, &roof)) {
+        return;
+    }
+    report_set_text(report, "roof", roof.name);
+    report_set_real(report, "intensity", roof.intensity);
+    double median_ms = one->status == FCL_OK ? summarise(one).median_ms : 0;
+    if (median_ms > 0) {
+        report_set_real(report, "fraction_of_peak", roof.ms / median_ms);
+    }
+}
+
 static void add_row(struct bench *bench, const struct bench_case *one)
 {
     struct report *report = &bench->report;
@@ -250,6 +331,7 @@ static void add_row(struct bench *bench, const struct bench_case *one)
         report_set_real(report, "build_ms", one->info.build_ms);
         report_set_real(report, "plan_ms", one->info.plan_ms);
     }
+    set_roof(bench, one);
     report_row_end(report);
     // That the baseline needs too much memory is a result.
     if (one->status != FCL_OUT_OF_MEMORY || one->implementation == FCL_FUSED) {
@@ -313,7 +395,37 @@ static void print_crossovers(const struct bench *bench)
     }
 }
 
+static void add_rivals(struct bench *bench)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < bench->case_count && bench->rivals != NULL; i++) {
+        const struct bench_case *one = &bench->cases[i];
+        struct fcl_timing timing;
+        if (one->status == FCL_OK) {
+            timing = summarise(one);
+        }
+        count +=
+            rivals_add(bench->rivals, one->entry->text, implementation_text(one->implementation),
+                       one->status == FCL_OK ? &timing : NULL, &bench->report);
+    }
+    if (bench->rivals != NULL && count == 0) {
+        message_warning("--compare %s: it has no row for any of the problems", bench->compare_path);
+    }
+}
+
 // ---- The verb ---------------------------------------------------------------------------------
+
+static void find_peak(struct bench *bench)
+{
+    message_progress("bench: the device's peak");
+    session_forget(&bench->session);
+    enum fcl_status status = fcl_device_peak(bench->session.device, 0, &bench->peak);
+    if (status != FCL_OK) {
+        message_note("the device's peak is not known: %s",
+                     session_sentence(&bench->session, status));
+    }
+    message_progress_end();
+}
 
 static void run_case(struct bench *bench, struct bench_case *one, long long round)
 {
@@ -376,12 +488,14 @@ static int bench_all(struct bench *bench)
     if (bench->options->format == REPORT_TEXT) {
         printf("driver: %s\n", bench->session.caps->driver);
     }
+    find_peak(bench);
     make_cases(bench);
     report_init(&bench->report, stdout, bench->options->format, REPORT_TABLE, columns,
-                sizeof(columns) / sizeof(columns[0]));
+                bench->rivals != NULL ? COLUMN_COUNT : COLUMN_COUNT - COMPARE_COLUMNS);
     for (long long round = 0; round < bench->rounds; round++) {
         run_round(bench, round);
     }
+    add_rivals(bench);
     message_progress_end();
     report_finish(&bench->report);
     print_crossovers(bench);
@@ -391,13 +505,21 @@ static int bench_all(struct bench *bench)
 static int run_bench(int argc, const char **argv)
 {
     struct options options = {.context = NULL};
-    struct bench bench = {.options = &options, .rounds = 1};
+    struct bench bench = {.options = &options, .rounds = 1, .samples = SAMPLES};
     struct poptOption table[] = {
         {"impl", '\0', POPT_ARG_STRING, &bench.impl_text, 0,
          "fused: one kernel; unfused: three kernels over a score matrix (default: fused)",
          "fused,unfused"},
         {"rounds", '\0', POPT_ARG_LONGLONG, &bench.rounds, 0,
          "times that everything is measured, in turn (default: 1)", "N"},
+        {"samples", '\0', POPT_ARG_LONGLONG, &bench.samples, 0,
+         "samples that are taken of each in a round (default: 9)", "N"},
+        {"batch-ms", '\0', POPT_ARG_DOUBLE, &bench.batch_ms, 0,
+         "a sample is launches back to back for at least this time (default: as long as the clock "
+         "needs, 1 ms or more)",
+         "MS"},
+        {"compare", '\0', POPT_ARG_STRING, &bench.compare_path, 0,
+         "also print the rows of rivals in this file, and the ratios to ours", "FILE"},
         {"sweep", '\0', POPT_ARG_STRING, &bench.sweep_text, 0,
          "put each number of a range into each problem, such as q=512:16384:x2", "RANGE"},
         OPTION_CONFIG(&options),
@@ -414,5 +536,7 @@ static int run_bench(int argc, const char **argv)
     options_free(&options);
     free(bench.impl_text);
     free(bench.sweep_text);
+    free(bench.compare_path);
+    rivals_free(bench.rivals);
     return code;
 }

@@ -22,7 +22,8 @@ const struct verb verb_cache = {
                "          temporary files\n"
                "  warm    build the kernels of the problems ahead of their use\n\n"
                "A damaged entry does no harm: it is built again when it is needed. Files in the\n"
-               "folder that are not the cache's own are left alone.\n\n"
+               "folder that are not the cache's own are left alone. The entry labelled peak holds\n"
+               "the figures of `flashcl peak`.\n\n"
                "  flashcl cache warm 'fwd h8 q1024 d64 f16' 'fwd h8 q1 k1024 d64 f16'",
     .run = run_cache,
 };

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 static const struct verb *const verbs[] = {
-    &verb_info, &verb_run,  &verb_check, &verb_bench,
+    &verb_info, &verb_run,  &verb_check, &verb_bench,  &verb_peak,
     &verb_tune, &verb_dump, &verb_cache, &verb_wisdom,
 };
 
@@ -56,9 +56,10 @@ static const struct verb *find_verb(const char *name)
             return verbs[i];
         }
     }
-    message_error("'%s' is no verb; info, run, check, bench, tune, dump, cache, wisdom and help "
-                  "are allowed",
-                  name);
+    message_error(
+        "'%s' is no verb; info, run, check, bench, peak, tune, dump, cache, wisdom and help "
+        "are allowed",
+        name);
     return NULL;
 }
 

@@ -25,11 +25,10 @@ static void fill_shared(struct options *o)
         {"kernel-dir", '\0', POPT_ARG_STRING, &o->kernel_folder, 0,
          "read kernel sources from this folder instead of the embedded ones", "DIR"},
         {"cache-dir", '\0', POPT_ARG_STRING, &o->cache_folder, 0,
-         "keep built kernels here (default: $XDG_CACHE_HOME/flashcl, else "
+         "keep built kernels and the device's peak here (default: $XDG_CACHE_HOME/flashcl, else "
          "$HOME/.cache/flashcl)",
          "DIR"},
-        {"no-cache", '\0', POPT_ARG_NONE, &o->no_cache, 0, "keep built kernels in memory only",
-         NULL},
+        {"no-cache", '\0', POPT_ARG_NONE, &o->no_cache, 0, "keep them in memory only", NULL},
         {"wisdom", '\0', POPT_ARG_STRING, &o->wisdom, 0,
          "file of tuned configurations (default: wisdom.txt in $XDG_CONFIG_HOME/flashcl, else "
          "$HOME/.config/flashcl)",

@@ -16,8 +16,8 @@ struct verb {
     int (*run)(int argc, const char **argv); // returns the exit code
 };
 
-extern const struct verb verb_info, verb_run, verb_check, verb_bench, verb_tune, verb_dump,
-    verb_cache, verb_wisdom;
+extern const struct verb verb_info, verb_run, verb_check, verb_bench, verb_peak, verb_tune,
+    verb_dump, verb_cache, verb_wisdom;
 
 #define OPTIONS_SHARED_LIMIT 16
 

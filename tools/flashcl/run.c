@@ -235,7 +235,7 @@ static enum fcl_status retime(struct run *run)
         return FCL_OK;
     }
     enum fcl_status status =
-        fcl_attention_time(run->plan, &run->arguments, RETIME_SAMPLES, &timing);
+        fcl_attention_time(run->plan, &run->arguments, RETIME_SAMPLES, 0, &timing);
     if (status == FCL_OK) {
         run->time_ms = timing.median_ms;
     }

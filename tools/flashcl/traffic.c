@@ -50,3 +50,20 @@ double traffic_bytes(const struct fcl_problem *problem, enum fcl_implementation 
     }
     return bytes;
 }
+
+int traffic_roof(const struct fcl_problem *problem, enum fcl_implementation implementation,
+                 const struct fcl_peak *peak, struct traffic_roof *roof)
+{
+    double operations = traffic_operations(problem);
+    double bytes = traffic_bytes(problem, implementation);
+    if (!(bytes > 0 && peak->gflops > 0 && peak->read_gbs > 0)) {
+        return 0;
+    }
+    double compute_ms = operations / peak->gflops * 1e-6;
+    double memory_ms = bytes / peak->read_gbs * 1e-6;
+    int memory_binds = memory_ms > compute_ms;
+    *roof = (struct traffic_roof){.intensity = operations / bytes,
+                                  .ms = memory_binds ? memory_ms : compute_ms,
+                                  .name = memory_binds ? "memory" : "compute"};
+    return 1;
+}

@@ -2,7 +2,7 @@
 #ifndef FLASHCL_TOOL_TRAFFIC_H
 #define FLASHCL_TOOL_TRAFFIC_H
 
-#include <flashcl/types.h>
+#include <flashcl/tune.h>
 
 // Pairs of a query and a key that it sees, of one head.
 double traffic_pairs(const struct fcl_problem *problem);
@@ -14,5 +14,16 @@ double traffic_operations(const struct fcl_problem *problem);
 // and the probabilities, each written and read in q's type. For one type and as many keys as
 // queries, the latter is (1 + N/d) times the former.
 double traffic_bytes(const struct fcl_problem *problem, enum fcl_implementation implementation);
+
+// What the roofline model says of a problem on a device.
+struct traffic_roof {
+    double intensity; // operations a byte
+    double ms;        // no launch can be faster
+    const char *name; // what binds: "compute" or "memory"
+};
+
+// Returns 0 where there is nothing to say: no bytes, or a peak that is not known.
+int traffic_roof(const struct fcl_problem *problem, enum fcl_implementation implementation,
+                 const struct fcl_peak *peak, struct traffic_roof *roof);
 
 #endif
