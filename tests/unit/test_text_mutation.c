@@ -9,6 +9,7 @@
 #include "attention/problem.h"
 #include "core/wisdom.h"
 #include "noise.h"
+#include "spaces.h"
 
 #define ROUNDS 30000
 #define TEXT_SIZE 512
@@ -46,6 +47,12 @@ static const char *const value_lists[] = {
     "[2**i for i in range(0, 6) if i != 3]",
     "16,32,row,'two words',0.5,true",
     "range(-3, 9, 4)",
+};
+
+static const char *const points[] = {
+    "BM=16 ORDER='row major' X=0.5 FLAG=True",
+    "FLAG=False X=1.0 ORDER=\"don't\" BM=128",
+    "ORDER='' BM=16 FLAG=True X=0.5",
 };
 
 // Characters that mean something to a parser.
@@ -200,6 +207,26 @@ static int rewrite_values(const char *text, char *written)
     return length < 2 * TEXT_SIZE;
 }
 
+static int rewrite_point(const char *text, char *written)
+{
+    static const char *const parameters[] = {
+        "BM",   "16,128",     "ORDER", "['row major', \"don't\", '']", "X", "0.5,1.0",
+        "FLAG", "True,False", NULL};
+    fcl_space *space = test_space(parameters, NULL);
+    uint64_t point = FCL_NO_POINT;
+    char reason[40] = "";
+    const enum fcl_status status = fcl_point_parse(space, text, &point, reason, sizeof reason);
+    if (status == FCL_OK) {
+        assert_true(point < fcl_space_size(space));
+        assert_true(fcl_point_format(space, point, written, TEXT_SIZE) < TEXT_SIZE);
+    } else {
+        assert_int_equal(status, FCL_INVALID_ARGUMENT);
+        assert_true(point == FCL_NO_POINT && strlen(reason) > 0);
+    }
+    fcl_space_destroy(&space);
+    return status == FCL_OK;
+}
+
 // Rewrites a copy of exactly the text's size, so that a sanitizer sees reads behind it.
 static int rewrite_copy(rewrite_function rewrite, const char *text, char *written)
 {
@@ -261,12 +288,18 @@ static void value_lists_survive(void **state)
     mutate(value_lists, FCL_COUNT(value_lists), rewrite_values);
 }
 
+static void points_survive(void **state)
+{
+    (void)state;
+    mutate(points, FCL_COUNT(points), rewrite_point);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(problems_survive),    cmocka_unit_test(configs_survive),
         cmocka_unit_test(wisdoms_survive),     cmocka_unit_test(expressions_survive),
-        cmocka_unit_test(value_lists_survive),
+        cmocka_unit_test(value_lists_survive), cmocka_unit_test(points_survive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
