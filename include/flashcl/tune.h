@@ -4,6 +4,7 @@
 #ifndef FLASHCL_TUNE_H
 #define FLASHCL_TUNE_H
 
+#include "search.h"
 #include "types.h"
 
 #ifdef __cplusplus

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/random.h"
 #include "problem.h"
 
 #define GUARD_BYTES 4096 // before and behind an output
@@ -13,19 +14,10 @@
 
 // ---- inputs
 
-// A hash of a counter (splitmix64): the same number for the same place, whatever the order.
-static uint64_t mix(uint64_t x)
-{
-    x += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-
 // Close to normal, variance 1: the sum of four uniform 16-bit numbers.
 static float noise(uint64_t seed, uint64_t index)
 {
-    const uint64_t x = mix(seed ^ mix(index));
+    const uint64_t x = fcl_random_mix(seed ^ fcl_random_mix(index));
     const float sum = (float)(x & 0xffff) + (float)(x >> 16 & 0xffff) + (float)(x >> 32 & 0xffff) +
                       (float)(x >> 48);
     return (sum / 65536.0f - 2.0f) * 1.7320508f;
@@ -270,7 +262,7 @@ static enum fcl_status compare_sample(const struct comparing *c, int64_t block, 
 {
     const struct fcl_problem *p = c->reference.problem;
     for (int64_t n = 0; n < rows; n++) {
-        const uint64_t random = mix(seed * 0x10001 + (uint64_t)n);
+        const uint64_t random = fcl_random_mix(seed * 0x10001 + (uint64_t)n);
         const int64_t b = (int64_t)(random % (uint64_t)p->batch);
         const int64_t h = (int64_t)((random >> 20) % (uint64_t)p->heads_q);
         const enum fcl_status status =

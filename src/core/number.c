@@ -100,8 +100,13 @@ int fcl_real_read(const char *text, const char *end, double *real)
 
 void fcl_real_format(double real, char text[FCL_REAL_SIZE])
 {
+    fcl_real_write(real, 6, text);
+}
+
+void fcl_real_write(double real, int digits, char text[FCL_REAL_SIZE])
+{
     char local[FCL_REAL_SIZE] = {0};
-    snprintf(local, sizeof local, "%.6g", real);
+    snprintf(local, sizeof local, "%.*g", digits, real);
     if (!isfinite(real)) {
         memcpy(text, local, sizeof local);
         return;

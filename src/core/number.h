@@ -17,4 +17,7 @@ int fcl_real_read(const char *text, const char *end, double *real);
 // Writes six significant digits, with a point in every locale.
 void fcl_real_format(double real, char text[FCL_REAL_SIZE]);
 
+// The same with 1 to 17 significant digits.
+void fcl_real_write(double real, int digits, char text[FCL_REAL_SIZE]);
+
 #endif

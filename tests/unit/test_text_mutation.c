@@ -9,6 +9,7 @@
 #include "attention/problem.h"
 #include "core/wisdom.h"
 #include "noise.h"
+#include "spaces.h"
 
 #define ROUNDS 30000
 #define TEXT_SIZE 512
@@ -32,6 +33,26 @@ static const char *const wisdoms[] = {
     "vector_m64n64l16k4c4\t1.25e-3\t0.02\tevent\t0.1.0\n",
     "flashcl-wisdom 1\na\tb\tc\tbad build\t0\t0\t\t\n\na\tb\td\tgeneric_m1n1w1r1d1\t7\t0.5\twall\t"
     "0.1.0\nx\ty\tz\tunknown_q1\t1\t1\tevent\t9.9.9\n",
+};
+
+static const char *const expressions[] = {
+    "use_shmem == 0 or (((A*B+(C-1)))*((A*2+(C-1)))) < 12*1024",
+    "not (A == 128 and B // 2 % 3 == 0) && WORD in ('row', \"col\")",
+    "min(A, 2**B, round(C / 3.5)) if A <= B < 64 else sum(i*i for i in range(A) if i != 2)",
+    "abs(-A) >> 1 | ~B & 0x1f ^ len([1, 2] + list(range(4)))",
+};
+
+static const char *const value_lists[] = {
+    "[1, 2, 4, 8, 16] + list(range(32, 1024+1, 32))",
+    "[2**i for i in range(0, 6) if i != 3]",
+    "16,32,row,'two words',0.5,true",
+    "range(-3, 9, 4)",
+};
+
+static const char *const points[] = {
+    "BM=16 ORDER='row major' X=0.5 FLAG=True",
+    "FLAG=False X=1.0 ORDER=\"don't\" BM=128",
+    "ORDER='' BM=16 FLAG=True X=0.5",
 };
 
 // Characters that mean something to a parser.
@@ -138,6 +159,74 @@ static int rewrite_wisdom(const char *text, char *written)
     return status == FCL_OK;
 }
 
+static int rewrite_expression(const char *text, char *written)
+{
+    static const char *const names[] = {"A", "B", "C", "WORD", "use_shmem"};
+    const struct fcl_value values[] = {fcl_value_integer(5), fcl_value_integer(3),
+                                       fcl_value_real(-1.5), fcl_value_text("row"),
+                                       fcl_value_bool(1)};
+    fcl_expression *expression = NULL;
+    char reason[40] = "";
+    enum fcl_status status =
+        fcl_expression_compile(text, names, FCL_COUNT(names), &expression, reason, sizeof reason);
+    assert_true((status == FCL_OK) == (expression != NULL));
+    struct fcl_value value;
+    if (status == FCL_OK) {
+        status = fcl_expression_evaluate(expression, values, &value, reason, sizeof reason);
+        snprintf(written, TEXT_SIZE, "%s", fcl_expression_text(expression));
+        if (status == FCL_OK)
+            assert_true(fcl_value_equal(&value, &value));
+    }
+    assert_true(status == FCL_OK || (status == FCL_INVALID_ARGUMENT && strlen(reason) > 0));
+    fcl_expression_destroy(&expression);
+    return status == FCL_OK;
+}
+
+static int rewrite_values(const char *text, char *written)
+{
+    struct fcl_value *values;
+    size_t count;
+    char reason[40] = "";
+    const enum fcl_status status = fcl_values_parse(text, &values, &count, reason, sizeof reason);
+    if (status != FCL_OK) {
+        assert_int_equal(status, FCL_INVALID_ARGUMENT);
+        assert_true(strlen(reason) > 0);
+        return 0;
+    }
+    assert_true(count > 0);
+    struct fcl_text list = {0};
+    for (size_t i = 0; i < count; i++) {
+        const int is_text = values[i].kind == FCL_VALUE_TEXT;
+        const char *quote = !is_text ? "" : strchr(values[i].text, '"') ? "'" : "\"";
+        char one[TEXT_SIZE];
+        fcl_value_format(&values[i], one, sizeof one);
+        fcl_text_add(&list, "%s%s%s%s", i > 0 ? ", " : "", quote, one, quote);
+    }
+    const size_t length = fcl_text_emit(&list, written, 2 * TEXT_SIZE);
+    free(values);
+    return length < 2 * TEXT_SIZE;
+}
+
+static int rewrite_point(const char *text, char *written)
+{
+    static const char *const parameters[] = {
+        "BM",   "16,128",     "ORDER", "['row major', \"don't\", '']", "X", "0.5,1.0",
+        "FLAG", "True,False", NULL};
+    fcl_space *space = test_space(parameters, NULL);
+    uint64_t point = FCL_NO_POINT;
+    char reason[40] = "";
+    const enum fcl_status status = fcl_point_parse(space, text, &point, reason, sizeof reason);
+    if (status == FCL_OK) {
+        assert_true(point < fcl_space_size(space));
+        assert_true(fcl_point_format(space, point, written, TEXT_SIZE) < TEXT_SIZE);
+    } else {
+        assert_int_equal(status, FCL_INVALID_ARGUMENT);
+        assert_true(point == FCL_NO_POINT && strlen(reason) > 0);
+    }
+    fcl_space_destroy(&space);
+    return status == FCL_OK;
+}
+
 // Rewrites a copy of exactly the text's size, so that a sanitizer sees reads behind it.
 static int rewrite_copy(rewrite_function rewrite, const char *text, char *written)
 {
@@ -187,12 +276,30 @@ static void wisdoms_survive(void **state)
     mutate(wisdoms, FCL_COUNT(wisdoms), rewrite_wisdom);
 }
 
+static void expressions_survive(void **state)
+{
+    (void)state;
+    mutate(expressions, FCL_COUNT(expressions), rewrite_expression);
+}
+
+static void value_lists_survive(void **state)
+{
+    (void)state;
+    mutate(value_lists, FCL_COUNT(value_lists), rewrite_values);
+}
+
+static void points_survive(void **state)
+{
+    (void)state;
+    mutate(points, FCL_COUNT(points), rewrite_point);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(problems_survive),
-        cmocka_unit_test(configs_survive),
-        cmocka_unit_test(wisdoms_survive),
+        cmocka_unit_test(problems_survive),    cmocka_unit_test(configs_survive),
+        cmocka_unit_test(wisdoms_survive),     cmocka_unit_test(expressions_survive),
+        cmocka_unit_test(value_lists_survive), cmocka_unit_test(points_survive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,633 @@
+// Spaces: what may be built, which points are valid and why others are not, text forms,
+// neighbours, samples.
+#include "cmocka_all.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "core/common.h"
+#include "core/random.h"
+#include "spaces.h"
+
+static void expect_reason(enum fcl_status status, const char *reason, const char *part)
+{
+    assert_int_equal(status, FCL_INVALID_ARGUMENT);
+    if (strstr(reason, part) == NULL)
+        fail_msg("\"%s\" lacks \"%s\"", reason, part);
+}
+
+// ---- building
+
+static void names_and_values_are_checked(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"",      "1x",   "a b", "a-b", "a[",   "a[]", "a[x]",
+                                        "a[1]x", "[1]",  "and", "in",  "True", "for", "a.b",
+                                        "a[1",   "\xc3", "if",  "not", "else", "or",  "a[1][2]"};
+    static const char *const right[] = {"a", "_", "A1", "size[0]", "size[12]", "android"};
+    const struct fcl_value one = fcl_value_integer(1);
+    char reason[200];
+    fcl_space *space = fcl_space_create();
+    for (size_t i = 0; i < FCL_COUNT(wrong); i++)
+        expect_reason(fcl_space_add_parameter(space, wrong[i], &one, 1, reason, sizeof reason),
+                      reason, "allowed are letters");
+    for (size_t i = 0; i < FCL_COUNT(right); i++)
+        assert_int_equal(fcl_space_add_parameter(space, right[i], &one, 1, NULL, 0), FCL_OK);
+    expect_reason(fcl_space_add_parameter(space, "A1", &one, 1, reason, sizeof reason), reason,
+                  "there already");
+    expect_reason(fcl_space_add_derived(space, "A1", "1", reason, sizeof reason), reason,
+                  "there already");
+    expect_reason(fcl_space_add_parameter(space, "x", &one, 0, reason, sizeof reason), reason,
+                  "no values");
+    const struct fcl_value bad[] = {fcl_value_real(NAN),      fcl_value_real(INFINITY),
+                                    fcl_value_text(NULL),     fcl_value_text("a\nb"),
+                                    fcl_value_text("a'b\"c"), {(enum fcl_value_kind)9, {0}}};
+    for (size_t i = 0; i < FCL_COUNT(bad); i++)
+        expect_reason(fcl_space_add_parameter(space, "x", &bad[i], 1, reason, sizeof reason),
+                      reason, "value 1 of parameter `x`");
+    const struct fcl_value twice[] = {fcl_value_integer(16), one, fcl_value_text("16")};
+    expect_reason(fcl_space_add_parameter(space, "x", twice, 3, reason, sizeof reason), reason,
+                  "the value 16 twice");
+    assert_int_equal(fcl_space_parameters(space), FCL_COUNT(right));
+    fcl_space_destroy(&space);
+    assert_null(space);
+    fcl_space_destroy(&space);
+    fcl_space_destroy(NULL);
+}
+
+static void sizes_are_limited(void **state)
+{
+    (void)state;
+    char reason[200], name[16];
+    const struct fcl_value bits[] = {fcl_value_bool(0), fcl_value_bool(1)};
+    fcl_space *space = fcl_space_create();
+    for (int i = 0; i < 62; i++) {
+        snprintf(name, sizeof name, "p%d", i);
+        assert_int_equal(fcl_space_add_parameter(space, name, bits, 2, NULL, 0), FCL_OK);
+    }
+    assert_true(fcl_space_size(space) == UINT64_C(1) << 62);
+    expect_reason(fcl_space_add_parameter(space, "more", bits, 2, reason, sizeof reason), reason,
+                  "more than 2^62");
+    for (int i = 62; i < FCL_SPACE_NAMES; i++) {
+        snprintf(name, sizeof name, "d%d", i);
+        assert_int_equal(fcl_space_add_derived(space, name, "p61 + 1", NULL, 0), FCL_OK);
+    }
+    expect_reason(fcl_space_add_derived(space, "more", "1", reason, sizeof reason), reason,
+                  "one too many: 128");
+    fcl_space_destroy(&space);
+
+    space = fcl_space_create(); // 2^25 valid points
+    for (int i = 0; i < 25; i++) {
+        snprintf(name, sizeof name, "p%d", i);
+        assert_int_equal(fcl_space_add_parameter(space, name, bits, 2, NULL, 0), FCL_OK);
+    }
+    expect_reason(fcl_space_enumerate(space, reason, sizeof reason), reason,
+                  "more than 16777216 points are valid");
+    assert_int_equal(fcl_space_count(space), 0);
+    assert_int_equal(fcl_space_add_constraint(space, "p3 and p9", NULL, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_space_enumerate(space, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_space_count(space), 1 << 23);
+    fcl_space_destroy(&space);
+}
+
+static void a_space_is_closed_once(void **state)
+{
+    (void)state;
+    char reason[200];
+    const struct fcl_value one = fcl_value_integer(1);
+    fcl_space *space = fcl_space_create();
+    expect_reason(fcl_space_enumerate(space, reason, sizeof reason), reason, "no parameter");
+    assert_int_equal(fcl_space_add_parameter(space, "A", &one, 1, NULL, 0), FCL_OK);
+    uint64_t point;
+    expect_reason(fcl_point_parse(space, "A=1", &point, reason, sizeof reason), reason,
+                  "not enumerated");
+    assert_int_equal(fcl_space_enumerate(space, NULL, 0), FCL_OK);
+    expect_reason(fcl_space_enumerate(space, reason, sizeof reason), reason, "closed already");
+    expect_reason(fcl_space_add_parameter(space, "B", &one, 1, reason, sizeof reason), reason,
+                  "the space is closed");
+    expect_reason(fcl_space_add_constraint(space, "A", NULL, reason, sizeof reason), reason,
+                  "the space is closed");
+    expect_reason(fcl_space_set_prune(space, NULL, NULL, reason, sizeof reason), reason,
+                  "the space is closed");
+    expect_reason(fcl_space_enumerate(NULL, reason, sizeof reason), reason, "the space is NULL");
+    expect_reason(fcl_space_add_derived(NULL, "B", "1", reason, sizeof reason), reason,
+                  "space is NULL");
+    expect_reason(fcl_space_compile(space, "B", &(fcl_expression *){NULL}, reason, sizeof reason),
+                  reason, "no such name; known are A");
+    fcl_space_destroy(&space);
+}
+
+// ---- valid points
+
+static const char *const convolution[] = {
+    "block_size_x",
+    "[16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256]",
+    "block_size_y",
+    "[1, 2, 4, 8, 16]",
+    "tile_size_x",
+    "[1, 2, 3, 4]",
+    "tile_size_y",
+    "[1, 2, 3, 4]",
+    "read_only",
+    "[0, 1]",
+    "use_padding",
+    "[0, 1]",
+    "use_shmem",
+    "[0, 1]",
+    "use_cmem",
+    "[1]",
+    "filter_height",
+    "[15]",
+    "filter_width",
+    "[15]",
+    NULL};
+static const char *const convolution_constraints[] = {
+    "use_padding==0 or block_size_x % 32 != 0", "block_size_x*block_size_y<=1024",
+    "use_padding==0 or use_shmem != 0",
+    "use_shmem == 0 or (((block_size_x*tile_size_x+(filter_width-1)))*((block_size_y*tile_size_y+"
+    "(filter_height-1)))) < 12*1024",
+    NULL};
+
+static const char *const gemm[] = {"MWG",   "[16, 32, 64, 128]",
+                                   "NWG",   "[16, 32, 64, 128]",
+                                   "KWG",   "[16, 32]",
+                                   "MDIMC", "[8, 16, 32]",
+                                   "NDIMC", "[8, 16, 32]",
+                                   "MDIMA", "[8, 16, 32]",
+                                   "NDIMB", "[8, 16, 32]",
+                                   "VWM",   "[1, 2, 4, 8]",
+                                   "VWN",   "[1, 2, 4, 8]",
+                                   "STRM",  "[0, 1]",
+                                   "STRN",  "[0, 1]",
+                                   "SA",    "[0, 1]",
+                                   "SB",    "[0, 1]",
+                                   NULL};
+static const char *const gemm_constraints[] = {
+    "MWG % (MDIMC * VWM) == 0",
+    "NWG % (NDIMC * VWN) == 0",
+    "MWG % (MDIMA * VWM) == 0",
+    "NWG % (NDIMB * VWN) == 0",
+    "KWG % ((MDIMC * NDIMC)/MDIMA) == 0",
+    "KWG % ((MDIMC * NDIMC)/NDIMB) == 0",
+    "not (MWG == 128 and NWG == 128 and MDIMC == 8 and NDIMC == 8)",
+    NULL};
+
+// Sizes as brute force finds them; the first is also the published size of the community's space.
+static void spaces_of_the_community_have_their_sizes(void **state)
+{
+    (void)state;
+    fcl_space *space = test_space(convolution, convolution_constraints);
+    assert_int_equal(fcl_space_size(space), 10240);
+    assert_int_equal(fcl_space_count(space), 4362);
+    fcl_space_destroy(&space);
+    space = test_space(gemm, gemm_constraints);
+    assert_int_equal(fcl_space_size(space), 663552);
+    assert_int_equal(fcl_space_count(space), 116928);
+    fcl_space_destroy(&space);
+}
+
+// A, B, C with constraints whose reasons and counts are computed by hand below.
+static fcl_space *small_space(void)
+{
+    fcl_space *space = fcl_space_create();
+    test_add_parameter(space, "A", "[1, 2, 3, 4]");
+    test_add_parameter(space, "B", "[0, 1, 2]");
+    test_add_parameter(space, "C", "['row', 'column major']");
+    assert_int_equal(fcl_space_add_constraint(space, "A * B != 6", "a product of 6", NULL, 0),
+                     FCL_OK);
+    assert_int_equal(fcl_space_add_constraint(space, "B > 0", NULL, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_space_add_derived(space, "rest", "A % B", NULL, 0), FCL_OK);
+    assert_int_equal(fcl_space_add_derived(space, "twice", "2 * rest", NULL, 0), FCL_OK);
+    assert_int_equal(
+        fcl_space_add_constraint(space, "C == 'row' or twice == 0", "odd columns", NULL, 0),
+        FCL_OK);
+    return space;
+}
+
+static uint64_t points_of(const fcl_space *space, const char *text)
+{
+    uint64_t points = 0;
+    for (size_t i = 0; i < fcl_space_reasons(space); i++)
+        if (strcmp(fcl_space_reason(space, i, &points), text) == 0)
+            return points;
+    fail_msg("no reason \"%s\"", text);
+    return 0;
+}
+
+static void excluded_points_are_counted_by_reason(void **state)
+{
+    (void)state;
+    fcl_space *space = small_space();
+    assert_int_equal(fcl_space_enumerate(space, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_space_size(space), 24);
+    assert_int_equal(fcl_space_reasons(space), 3);
+    assert_int_equal(points_of(space, "a product of 6"), 2); // A=3 B=2
+    assert_int_equal(points_of(space, "B > 0"), 8);
+    assert_int_equal(points_of(space, "odd columns"), 1); // A=1 B=2
+    assert_int_equal(fcl_space_count(space), 24 - 2 - 8 - 1);
+    for (size_t i = 0; i < fcl_space_count(space); i++) {
+        assert_int_equal(fcl_space_index(space, fcl_space_point(space, i)), i);
+        if (i > 0)
+            assert_true(fcl_space_point(space, i) > fcl_space_point(space, i - 1));
+    }
+    assert_int_equal(fcl_space_index(space, test_point(space, "A=1 B=0 C=row")), 13);
+    assert_int_equal(fcl_space_index(space, FCL_NO_POINT), 13);
+    // Point by point.
+    size_t valid = 0;
+    for (uint64_t point = 0; point < fcl_space_size(space); point++) {
+        char reason[100] = "";
+        const enum fcl_status status = fcl_point_validate(space, point, reason, sizeof reason);
+        const int found = fcl_space_index(space, point) < fcl_space_count(space);
+        assert_int_equal(status, found ? FCL_OK : FCL_UNSUPPORTED);
+        assert_true(found == (reason[0] == 0));
+        valid += status == FCL_OK;
+    }
+    assert_int_equal(valid, 13);
+    char reason[100];
+    assert_int_equal(fcl_point_validate(space, test_point(space, "A=1 B=2 C='column major'"),
+                                        reason, sizeof reason),
+                     FCL_UNSUPPORTED);
+    assert_string_equal(reason, "odd columns");
+    fcl_space_destroy(&space);
+}
+
+static void values_of_a_point_are_told(void **state)
+{
+    (void)state;
+    fcl_space *space = small_space();
+    char reason[200];
+    assert_int_equal(fcl_space_enumerate(space, NULL, 0), FCL_OK);
+    const uint64_t point = test_point(space, "A=3 B=1 C=row");
+    assert_int_equal(point, (2 * 3 + 1) * 2 + 0);
+    struct fcl_value value;
+    assert_int_equal(fcl_point_value(space, point, "A", &value, NULL, 0), FCL_OK);
+    assert_int_equal(value.integer, 3);
+    assert_int_equal(fcl_point_value(space, point, "C", &value, NULL, 0), FCL_OK);
+    assert_string_equal(value.text, "row");
+    assert_int_equal(
+        fcl_point_value(space, test_point(space, "A=3 B=2 C=row"), "twice", &value, NULL, 0),
+        FCL_OK);
+    assert_int_equal(value.integer, 2);
+    expect_reason(fcl_point_value(space, point, "D", &value, reason, sizeof reason), reason,
+                  "name `D` is none of the space");
+    expect_reason(fcl_point_value(space, test_point(space, "A=3 B=0 C=row"), "twice", &value,
+                                  reason, sizeof reason),
+                  reason, "division by zero");
+    expect_reason(fcl_point_value(space, 24, "A", &value, reason, sizeof reason), reason,
+                  "points are below 24");
+    fcl_expression *expression = NULL;
+    assert_int_equal(fcl_space_compile(space, "A * 64 // B + twice", &expression, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_point_evaluate(space, point, expression, &value, NULL, 0), FCL_OK);
+    assert_int_equal(value.integer, 192);
+    fcl_expression_destroy(&expression);
+    assert_int_equal(fcl_space_parameters(space), 3);
+    assert_string_equal(fcl_space_parameter_name(space, 2), "C");
+    assert_int_equal(fcl_space_value_count(space, 1), 3);
+    assert_string_equal(fcl_space_value(space, 2, 1).text, "column major");
+    assert_int_equal(fcl_point_place(space, point, 0), 2);
+    assert_int_equal(fcl_point_move(space, point, 0, 0), test_point(space, "A=1 B=1 C=row"));
+    fcl_space_destroy(&space);
+}
+
+static void what_cannot_be_computed_is_an_error(void **state)
+{
+    (void)state;
+    char reason[200];
+    fcl_space *space = fcl_space_create();
+    test_add_parameter(space, "A", "[4, 8]");
+    test_add_parameter(space, "B", "[2, 0]");
+    assert_int_equal(fcl_space_add_constraint(space, "A % B == 0", NULL, NULL, 0), FCL_OK);
+    expect_reason(fcl_space_enumerate(space, reason, sizeof reason), reason,
+                  "at 3: division by zero (4, 0); in `A % B == 0`; for A=4 B=0;");
+    // The space is as it was, and a constraint can still be added; but it comes too late.
+    assert_int_equal(fcl_space_count(space), 0);
+    assert_int_equal(fcl_space_add_constraint(space, "B > 0", NULL, NULL, 0), FCL_OK);
+    expect_reason(fcl_space_enumerate(space, reason, sizeof reason), reason, "division by zero");
+    fcl_space_destroy(&space);
+    space = fcl_space_create();
+    test_add_parameter(space, "A", "[4, 8]");
+    assert_int_equal(fcl_space_add_constraint(space, "1 // 0", NULL, NULL, 0), FCL_OK);
+    expect_reason(fcl_space_enumerate(space, reason, sizeof reason), reason, "for every point");
+    fcl_space_destroy(&space);
+}
+
+static void a_space_may_have_no_valid_point(void **state)
+{
+    (void)state;
+    static const char *const parameters[] = {"A", "[1, 2]", "B", "[1, 2, 3]", NULL};
+    static const char *const constraints[] = {"2 > 3", NULL};
+    fcl_space *space = test_space(parameters, constraints);
+    assert_int_equal(fcl_space_count(space), 0);
+    assert_int_equal(points_of(space, "2 > 3"), 6);
+    uint64_t point;
+    assert_int_equal(fcl_space_sample(space, 1, &point, 1), 0);
+    assert_int_equal(fcl_point_neighbours(space, 0, FCL_NEIGHBOURS_ALL, &point, 1), 0);
+    fcl_space_destroy(&space);
+}
+
+// ---- the caller's own pruning
+
+static int prune_calls;
+
+static const char *prune_large(void *user, const fcl_space *space, uint64_t point)
+{
+    static char text[40];
+    struct fcl_value a, b;
+    prune_calls++;
+    assert_int_equal(fcl_point_value(space, point, "A", &a, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_point_value(space, point, "B", &b, NULL, 0), FCL_OK);
+    if (a.integer * b.integer <= *(const int *)user)
+        return NULL;
+    snprintf(text, sizeof text, "product %lld", (long long)(a.integer * b.integer));
+    return text;
+}
+
+static void the_caller_prunes(void **state)
+{
+    (void)state;
+    int limit = 9;
+    fcl_space *space = fcl_space_create();
+    test_add_parameter(space, "A", "range(1, 5)");
+    test_add_parameter(space, "B", "range(1, 5)");
+    assert_int_equal(fcl_space_add_constraint(space, "A != 1", NULL, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_space_set_prune(space, prune_large, &limit, NULL, 0), FCL_OK);
+    prune_calls = 0;
+    assert_int_equal(fcl_space_enumerate(space, NULL, 0), FCL_OK);
+    assert_int_equal(prune_calls, 12);
+    assert_int_equal(fcl_space_count(space), 9);
+    assert_int_equal(fcl_space_reasons(space), 3);
+    assert_int_equal(points_of(space, "A != 1"), 4);
+    assert_int_equal(points_of(space, "product 12"), 2);
+    assert_int_equal(points_of(space, "product 16"), 1);
+    char reason[100];
+    assert_int_equal(fcl_point_validate(space, test_point(space, "B=3 A=4"), reason, sizeof reason),
+                     FCL_UNSUPPORTED);
+    assert_string_equal(reason, "product 12");
+    fcl_space_destroy(&space);
+
+    space = fcl_space_create(); // more texts than are kept apart
+    test_add_parameter(space, "A", "range(1, 101)");
+    test_add_parameter(space, "B", "[1]");
+    limit = 10;
+    assert_int_equal(fcl_space_set_prune(space, prune_large, &limit, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_space_enumerate(space, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_space_count(space), 10);
+    assert_int_equal(fcl_space_reasons(space), 65);
+    assert_int_equal(points_of(space, "product 74"), 1);
+    assert_int_equal(points_of(space, "other reasons"), 26);
+    fcl_space_destroy(&space);
+}
+
+// ---- given points, cheapest points
+
+static void points_can_be_given(void **state)
+{
+    (void)state;
+    static const uint64_t points[] = {17, 3, 20, 0};
+    static const uint64_t twice[] = {3, 5, 3}, outside[] = {24, 1};
+    char reason[200];
+    fcl_space *space = small_space();
+    expect_reason(fcl_space_enumerate_points(space, twice, 3, reason, sizeof reason), reason,
+                  "point 3 is there twice");
+    expect_reason(fcl_space_enumerate_points(space, outside, 2, reason, sizeof reason), reason,
+                  "point 24 does not exist; points are below 24");
+    expect_reason(fcl_space_enumerate_points(space, points, 0, reason, sizeof reason), reason,
+                  "0 points");
+    assert_int_equal(fcl_space_enumerate_points(space, points, 4, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_space_count(space), 4);
+    assert_int_equal(fcl_space_point(space, 0), 0);
+    assert_int_equal(fcl_space_point(space, 3), 20);
+    assert_int_equal(fcl_space_index(space, 4), 4);
+    fcl_space_destroy(&space);
+}
+
+static double cost_of(void *user, const fcl_space *space, uint64_t point)
+{
+    (void)user;
+    (void)space;
+    return point == 9 ? (double)NAN : (double)(point * 7 % 10 / 2);
+}
+
+static void the_cheapest_are_kept(void **state)
+{
+    (void)state;
+    static const char *const parameters[] = {"A", "range(10)", NULL};
+    char reason[200];
+    fcl_space *space = fcl_space_create();
+    test_add_parameter(space, "A", "range(10)");
+    expect_reason(fcl_space_keep_cheapest(space, cost_of, NULL, 3, reason, sizeof reason), reason,
+                  "no points yet");
+    fcl_space_destroy(&space);
+    space = test_space(parameters, NULL);
+    expect_reason(fcl_space_keep_cheapest(space, cost_of, NULL, 0, reason, sizeof reason), reason,
+                  "count is 0");
+    expect_reason(fcl_space_keep_cheapest(space, NULL, NULL, 3, reason, sizeof reason), reason,
+                  "cost is NULL");
+    assert_int_equal(fcl_space_keep_cheapest(space, cost_of, NULL, 10, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_space_count(space), 10);
+    // Costs of 0 to 9: 0 3 2 0 4 2 1 4 3 -.
+    assert_int_equal(fcl_space_keep_cheapest(space, cost_of, NULL, 8, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_space_index(space, 9), 8);
+    assert_int_equal(fcl_space_index(space, 7), 8); // as dear as 4, but later
+    assert_int_equal(fcl_space_keep_cheapest(space, cost_of, NULL, 3, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_space_count(space), 3);
+    assert_int_equal(fcl_space_point(space, 0), 0);
+    assert_int_equal(fcl_space_point(space, 1), 3);
+    assert_int_equal(fcl_space_point(space, 2), 6);
+    assert_int_equal(points_of(space, "costs more than those kept"), 2);
+    fcl_space_destroy(&space);
+}
+
+// ---- text form
+
+static void points_have_a_text_form(void **state)
+{
+    (void)state;
+    static const char *const parameters[] = {
+        "BM",  "[16, 32]",      "X", "[0.5, 1.0]",
+        "F",   "[True, False]", "W", "['a', '', 'b c', \"don't\"]",
+        "ONE", "[7]",           NULL};
+    fcl_space *space = test_space(parameters, NULL);
+    char text[100];
+    for (uint64_t point = 0; point < fcl_space_size(space); point++) {
+        assert_true(fcl_point_format(space, point, text, sizeof text) < sizeof text);
+        assert_int_equal(test_point(space, text), point);
+    }
+    assert_string_equal(text, "BM=32 X=1.0 F=False W=\"don't\" ONE=7");
+    assert_int_equal(fcl_point_format(space, 0, text, 6), strlen("BM=16 X=0.5 F=True W=a ONE=7"));
+    assert_string_equal(text, "BM=16");
+    assert_int_equal(fcl_point_format(space, 1000, text, sizeof text), 0);
+    assert_int_equal(test_point(space, "  W='b c'  F=True X=1.0 BM=16 "),
+                     test_point(space, "BM=16 X=1.0 F=True W=\"b c\" ONE=7"));
+    static const struct {
+        const char *text, *reason;
+    } wrong[] = {
+        {"BM=16", "parameter X is not set"},
+        {"", "parameter BM is not set"},
+        {"BM=17", "BM is `17`; allowed are 16 32"},
+        {"BM=", "BM is ``; allowed"},
+        {"BM", "`BM` is no parameter; allowed are BM= X= F= W= ONE="},
+        {"BN=16", "`BN` is no parameter"},
+        {"=16", "`` is no parameter"},
+        {"BM=16 BM=16", "BM is set twice"},
+        {"W='a", "W is `'a`; allowed are a '' 'b c' \"don't\""},
+        {"W='a'x", "W is `'a'`"},
+        {"W=b c", "W is `b`"},
+        {"X=1", "X is `1`; allowed are 0.5 1.0"},
+    };
+    for (size_t i = 0; i < FCL_COUNT(wrong); i++) {
+        uint64_t point = 3;
+        char reason[200] = "";
+        expect_reason(fcl_point_parse(space, wrong[i].text, &point, reason, sizeof reason), reason,
+                      wrong[i].reason);
+        assert_int_equal(point, 3);
+    }
+    fcl_space_destroy(&space);
+}
+
+// ---- neighbours
+
+static int contains(const uint64_t *points, size_t count, uint64_t point)
+{
+    for (size_t i = 0; i < count; i++)
+        if (points[i] == point)
+            return 1;
+    return 0;
+}
+
+static void neighbours_differ_in_one_parameter(void **state)
+{
+    (void)state;
+    fcl_space *space = test_space(convolution, convolution_constraints);
+    static uint64_t all[100], next[100];
+    for (size_t i = 0; i < fcl_space_count(space); i += 7) {
+        const uint64_t point = fcl_space_point(space, i);
+        const size_t count = fcl_point_neighbours(space, point, FCL_NEIGHBOURS_ALL, all, 100);
+        size_t expected = 0;
+        for (size_t p = 0; p < fcl_space_parameters(space); p++)
+            for (size_t v = 0; v < fcl_space_value_count(space, p); v++)
+                if (v != fcl_point_place(space, point, p) &&
+                    fcl_point_validate(space, fcl_point_move(space, point, p, v), NULL, 0) ==
+                        FCL_OK)
+                    assert_int_equal(all[expected++], fcl_point_move(space, point, p, v));
+        assert_int_equal(count, expected);
+        const size_t few = fcl_point_neighbours(space, point, FCL_NEIGHBOURS_NEXT, next, 100);
+        assert_true(few <= count && few > 0);
+        for (size_t k = 0; k < few; k++) // the relation holds both ways
+            assert_true(contains(
+                all, fcl_point_neighbours(space, next[k], FCL_NEIGHBOURS_NEXT, all, 100), point));
+    }
+    fcl_space_destroy(&space);
+}
+
+static void next_neighbours_skip_invalid_values(void **state)
+{
+    (void)state;
+    static const char *const parameters[] = {"A", "range(9)", "B", "[0, 1]", NULL};
+    static const char *const constraints[] = {"A not in [2, 3, 5]", "A != 4 or B == 1", NULL};
+    fcl_space *space = test_space(parameters, constraints);
+    uint64_t points[4];
+    assert_int_equal(
+        fcl_point_neighbours(space, test_point(space, "A=4 B=1"), FCL_NEIGHBOURS_NEXT, points, 4),
+        2);
+    assert_int_equal(points[0], test_point(space, "A=1 B=1"));
+    assert_int_equal(points[1], test_point(space, "A=6 B=1"));
+    assert_int_equal(
+        fcl_point_neighbours(space, test_point(space, "A=6 B=0"), FCL_NEIGHBOURS_NEXT, points, 2),
+        3);
+    assert_int_equal(points[0], test_point(space, "A=1 B=0"));
+    assert_int_equal(points[1], test_point(space, "A=7 B=0"));
+    fcl_space_destroy(&space);
+}
+
+// ---- random orders
+
+static void random_numbers_are_fixed(void **state)
+{
+    (void)state;
+    // The first numbers of splitmix64 with seed 1234567, as published with it.
+    static const uint64_t expected[] = {UINT64_C(6457827717110365317),
+                                        UINT64_C(3203168211198807973),
+                                        UINT64_C(9817491932198370423)};
+    uint64_t a = 1234567, b = 1234567;
+    for (size_t i = 0; i < FCL_COUNT(expected); i++) {
+        assert_true(fcl_random_mix(1234567 + i * UINT64_C(0x9e3779b97f4a7c15)) == expected[i]);
+        assert_true(fcl_random_below(&a, UINT64_MAX) == expected[i]);
+        assert_true(fcl_random_below(&b, 10) == expected[i] % 10);
+    }
+}
+
+static void a_random_order_holds_each_place_once(void **state)
+{
+    (void)state;
+    static unsigned char seen[70000];
+    static const uint64_t counts[] = {1, 2, 3, 4, 5, 16, 17, 100, 255, 256, 257, 4362, 65537};
+    for (size_t c = 0; c < FCL_COUNT(counts); c++)
+        for (uint64_t seed = 0; seed < 4; seed++) {
+            memset(seen, 0, sizeof seen);
+            for (uint64_t i = 0; i < counts[c]; i++) {
+                const uint64_t place = fcl_random_place(seed, counts[c], i);
+                assert_true(place < counts[c]);
+                assert_int_equal(seen[place]++, 0);
+            }
+        }
+}
+
+// Every place is the first about as often; and neighbours of the order are no neighbours in it.
+static void a_random_order_is_even(void **state)
+{
+    (void)state;
+    int first[7] = {0}, ascending = 0;
+    for (uint64_t seed = 0; seed < 7000; seed++) {
+        first[fcl_random_place(seed, 7, 0)]++;
+        ascending += fcl_random_place(seed, 1000, 500) < fcl_random_place(seed, 1000, 501);
+    }
+    for (size_t i = 0; i < FCL_COUNT(first); i++)
+        assert_in_range(first[i], 880, 1120);
+    assert_in_range(ascending, 3300, 3700);
+}
+
+static void samples_are_fixed(void **state)
+{
+    (void)state;
+    static const char *const parameters[] = {"A", "range(10)", "B", "range(10)", NULL};
+    static const char *const constraints[] = {"A != B", NULL};
+    static const uint64_t expected[] = {41, 31, 23, 30, 53, 60, 5, 39};
+    fcl_space *space = test_space(parameters, constraints);
+    uint64_t points[100];
+    unsigned char seen[100] = {0};
+    assert_int_equal(fcl_space_sample(space, 42, points, FCL_COUNT(expected)), FCL_COUNT(expected));
+    for (size_t i = 0; i < FCL_COUNT(expected); i++)
+        assert_int_equal(points[i], expected[i]);
+    assert_int_equal(fcl_space_sample(space, 7, points, 100), 90);
+    for (size_t i = 0; i < 90; i++) {
+        assert_int_equal(seen[points[i]]++, 0);
+        assert_int_equal(fcl_point_validate(space, points[i], NULL, 0), FCL_OK);
+    }
+    fcl_space_destroy(&space);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_and_values_are_checked),
+        cmocka_unit_test(sizes_are_limited),
+        cmocka_unit_test(a_space_is_closed_once),
+        cmocka_unit_test(spaces_of_the_community_have_their_sizes),
+        cmocka_unit_test(excluded_points_are_counted_by_reason),
+        cmocka_unit_test(values_of_a_point_are_told),
+        cmocka_unit_test(what_cannot_be_computed_is_an_error),
+        cmocka_unit_test(a_space_may_have_no_valid_point),
+        cmocka_unit_test(the_caller_prunes),
+        cmocka_unit_test(points_can_be_given),
+        cmocka_unit_test(the_cheapest_are_kept),
+        cmocka_unit_test(points_have_a_text_form),
+        cmocka_unit_test(neighbours_differ_in_one_parameter),
+        cmocka_unit_test(next_neighbours_skip_invalid_values),
+        cmocka_unit_test(random_numbers_are_fixed),
+        cmocka_unit_test(a_random_order_holds_each_place_once),
+        cmocka_unit_test(a_random_order_is_even),
+        cmocka_unit_test(samples_are_fixed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
