@@ -328,6 +328,69 @@ FCL_API enum fcl_status fcl_attention_tune(fcl_device *device, const struct fcl_
                                            const struct fcl_tune_options *options,
                                            struct fcl_tune_result *result);
 
+// ---- The tuner's loop -------------------------------------------------------------------------
+
+// What evaluating one point of a space brought.
+struct fcl_evaluation {
+    enum fcl_status status; // OK: built, right, timed
+    char reason[256];       // why not OK; "" otherwise
+    double ratio;           // error as a part of the tolerance; 0 where nothing is compared
+    double build_ms;        // 0 where it was built before
+    struct fcl_timing timing;
+};
+
+// How a tuner gets its figures: in this process, in others, or from a record.
+struct fcl_evaluator {
+    void *user;
+    // Makes points ready that are evaluated next, for instance builds them side by side, while
+    // nothing is timed. NULL: nothing to do.
+    void (*prepare)(void *user, const uint64_t *points, size_t count);
+    // Builds where that is not done, verifies and times one point. A point whose first launch takes
+    // far longer than best_ms (INFINITY: none yet) need not be timed further.
+    void (*evaluate)(void *user, uint64_t point, double best_ms, struct fcl_evaluation *evaluation);
+    // Times points once more, in turn, so that drift and noise meet all of them alike.
+    enum fcl_status (*compare)(void *user, const uint64_t *points, size_t count,
+                               struct fcl_timing *timings);
+    // 1: stop after the evaluation under way. NULL: never.
+    int (*stop)(void *user);
+};
+
+// What the loop tells after each evaluation.
+struct fcl_tuner_step {
+    uint64_t point;
+    const struct fcl_evaluation *evaluation;
+    size_t number, total;     // 1-based; total: most evaluations that there will be
+    uint64_t best;            // FCL_NO_POINT: none yet
+    double best_ms, first_ms; // of the best and of the first seed point (INFINITY: none yet)
+    double elapsed_s;
+};
+
+struct fcl_tuner_options {
+    size_t struct_size;
+    struct fcl_search_options search; // the last seed point is the default that a winner must beat
+    double seconds;                   // stop after this time; 0: no limit
+    size_t ahead;                     // points prepared at once; 0 and 1: one after the other
+    size_t finalists;                 // beside the default; 0: 4
+    void (*progress)(void *user, const struct fcl_tuner_step *step); // NULL: none
+    void *user;
+};
+
+struct fcl_tuner_result {
+    uint64_t winner;                          // FCL_NO_POINT: none passed
+    struct fcl_timing timing, default_timing; // measured in turn; default_timing zero where the
+                                              // default did not pass or there is none
+    size_t tried, failed;
+    int better; // 1: the winner is not the default, and beats it beyond the spread
+};
+
+// Tunes: asks the search, has points evaluated, tells; in the end the best points and the default
+// meet in turn. Returns OK, NO_CONFIGURATION when none passed, BUDGET_REACHED when time or
+// evaluations ended it or stop() said so (the result is then the best so far), or what compare
+// returned. Blocks. Thread-safety: safe where the evaluator is.
+FCL_API enum fcl_status fcl_tuner_run(const fcl_space *space, const struct fcl_evaluator *evaluator,
+                                      const struct fcl_tuner_options *options,
+                                      struct fcl_tuner_result *result, char *reason, size_t size);
+
 // ---- Wisdom -----------------------------------------------------------------------------------
 
 // Wisdom is text: a header line `flashcl-wisdom 1`, then one row a (device, driver, problem class):
