@@ -1,6 +1,7 @@
 // Text table, CSV and JSON from the same rows.
 #include "report.h"
 
+#include "json_text.h"
 #include "memory.h"
 
 #include <assert.h>
@@ -151,23 +152,6 @@ void report_row_end(struct report *report)
 }
 
 // ---- JSON -------------------------------------------------------------------------------------
-
-// Texts from drivers and file names need not be UTF-8: then every byte beyond ASCII becomes '?'.
-static json_t *json_text(const char *text)
-{
-    json_t *json = json_string(text);
-    if (json == NULL) {
-        char *plain = memory_print("%s", text);
-        for (char *c = plain; *c != '\0'; c++) {
-            if ((unsigned char)*c >= 0x80) {
-                *c = '?';
-            }
-        }
-        json = json_string(plain);
-        free(plain);
-    }
-    return json;
-}
 
 static json_t *json_value(const struct report_value *value)
 {
