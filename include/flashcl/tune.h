@@ -23,6 +23,7 @@ extern "C" {
     X(local_bytes, "local memory of a work-group that works, bytes")             \
     X(local_dedicated, "1: local memory is on the chip, 0: it is global memory") \
     X(global_bytes, "device memory, bytes")                                      \
+    X(cache_bytes, "last-level cache of device memory, bytes; 0: not told")      \
     X(allocation_bytes, "largest single buffer, bytes")                          \
     X(float_width, "native vector width for float")                              \
     X(timer_ns, "resolution of event stamps, nanoseconds")                       \
@@ -143,6 +144,38 @@ FCL_API enum fcl_status fcl_config_default(const struct fcl_problem *problem,
 // Local memory of a work-group that the kernel will declare, bytes. Thread-safety: safe.
 FCL_API size_t fcl_config_local_bytes(const struct fcl_config *config,
                                       const struct fcl_problem *problem);
+
+// What a work-group keeps on the chip: registers of `lanes` floats for the tiles of one work-item,
+// and bytes of what is in local memory (generic) or in private arrays (vector, row), which on a CPU
+// are in the first-level cache. X(name, meaning)
+#define FCL_BUDGET_FIELDS(X)                                                                \
+    X(group_size, "work-items of a work-group")                                             \
+    X(lanes, "floats in one of the registers below; 1: scalar registers")                   \
+    X(accumulators, "registers for C, the tile of the output under way")                    \
+    X(left, "registers for A, the left operand under way: a part of Q, or of P")            \
+    X(scores, "registers for S, the tile of scores under way")                              \
+    X(registers, "most of these at once, with one for the right operand: a part of K or V") \
+    X(left_bytes, "rows of Q that are kept; of long head dims a part")                      \
+    X(right_bytes, "copy of a part of K or V, whichever is larger; 0: read where they are") \
+    X(scores_bytes, "block of scores, later probabilities")                                 \
+    X(out_bytes, "rows of the output that do not stay in registers")                        \
+    X(row_bytes, "numbers of each row: maximum, sum, factor; generic: what items exchange") \
+    X(local_bytes, "sum of these in local memory")                                          \
+    X(private_bytes, "sum of these in private arrays")
+
+struct fcl_budget {
+#define FCL_X(name, meaning) int64_t name;
+    FCL_BUDGET_FIELDS(FCL_X)
+#undef FCL_X
+};
+
+// The budget of a configuration's fused kernel, from the sizes that its source declares; a compiler
+// may need more registers. It needs no device and says nothing of its limits. Errors, with *budget
+// zeroed: INVALID_ARGUMENT; UNSUPPORTED where the tunables do not fit each other or the problem.
+// Thread-safety: safe.
+FCL_API enum fcl_status fcl_config_budget(const struct fcl_config *config,
+                                          const struct fcl_problem *problem,
+                                          struct fcl_budget *budget, char *reason, size_t size);
 
 // Visits every point of the search space of all usable families, in one fixed order: `status` and
 // `reason` as of fcl_config_validate. The visit function returns 0 to go on. Returns the number of
@@ -441,6 +474,23 @@ FCL_API struct fcl_wisdom_row fcl_wisdom_at(const fcl_wisdom *wisdom, size_t ind
 
 // Writes one row in its text form, without a newline. Cut at `size`; returns the whole length.
 FCL_API size_t fcl_wisdom_format(const struct fcl_wisdom_row *row, char *text, size_t size);
+
+// What a plan would try, and where it comes from (fcl_plan_info.origin).
+struct fcl_choice {
+    struct fcl_config config;
+    const char *origin; // static text
+};
+
+#define FCL_CHOICES 8
+
+// Fills `choices` (room for FCL_CHOICES) with what a plan tries, best first: wisdom, wisdom of the
+// same device under another driver, the built-in table, the nearest problem in wisdom or table, the
+// default of each usable family from the most able down. Only valid configurations, none twice;
+// the plan takes the first that builds and gives the right result. wisdom NULL: none. Returns how
+// many; 0 with the reason when none is valid. Thread-safety: safe, as the wisdom is.
+FCL_API size_t fcl_select(const struct fcl_problem *problem, enum fcl_implementation implementation,
+                          const struct fcl_caps *caps, const fcl_wisdom *wisdom,
+                          struct fcl_choice *choices, char *reason, size_t size);
 
 // ---- The cache folder -------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@
 
 #include "core/source.h"
 #include "core/wisdom.h"
+#include "problem.h"
 #include "space.h"
 
 // What is being chosen for.
@@ -126,9 +127,16 @@ size_t fcl_select(const struct fcl_problem *problem, enum fcl_implementation imp
                   const struct fcl_caps *caps, const fcl_wisdom *wisdom, struct fcl_choice *choices,
                   char *reason, size_t size)
 {
+    struct fcl_problem full;
+    if (!caps || !choices) {
+        fcl_fail(reason, size, FCL_INVALID_ARGUMENT, "%s is NULL", caps ? "choices" : "caps");
+        return 0;
+    }
+    if (fcl_problem_complete(problem, &full, reason, size))
+        return 0;
     struct selection s = {
-        .problem = problem, .implementation = implementation, .caps = caps, .choices = choices};
-    fcl_problem_class(problem, implementation, s.problem_class, sizeof s.problem_class);
+        .problem = &full, .implementation = implementation, .caps = caps, .choices = choices};
+    fcl_problem_class(&full, implementation, s.problem_class, sizeof s.problem_class);
     fcl_wisdom *table = load_tables();
     const fcl_wisdom *const sources[] = {wisdom, table};
     offer_exact(&s, wisdom, caps->driver, "wisdom");

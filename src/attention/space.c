@@ -60,11 +60,10 @@ size_t fcl_config_group_size(const struct fcl_config *config)
             return fcl_fail(reason, size, FCL_UNSUPPORTED, __VA_ARGS__); \
     } while (0)
 
-#define GENERIC_REGISTERS 192    // floats of an item's tiles beyond which every GPU spills
-#define PRIVATE_BYTES (1u << 20) // of a work-item's arrays on a CPU: far below any thread's stack
+// ---- whether the tunables fit each other and the problem
 
-static enum fcl_status validate_generic(const struct fcl_config *c, const struct fcl_problem *p,
-                                        const struct fcl_caps *caps, char *reason, size_t size)
+static enum fcl_status shape_generic(const struct fcl_config *c, const struct fcl_problem *p,
+                                     char *reason, size_t size)
 {
     REQUIRE(c->item_rows >= 4 && c->item_rows <= 64 && c->item_rows % 4 == 0,
             "item_rows %d is not a multiple of 4 in 4 to 64", c->item_rows);
@@ -79,67 +78,46 @@ static enum fcl_status validate_generic(const struct fcl_config *c, const struct
             c->block_n, slices);
     REQUIRE(c->d_chunk >= 1 && c->d_chunk <= p->head_dim_qk,
             "d_chunk %d is outside of 1 to the head dim, %d", c->d_chunk, p->head_dim_qk);
-    REQUIRE((uint64_t)c->items <= caps->group_size,
-            "%d work-items in a group, the device allows %llu", c->items,
-            (unsigned long long)caps->group_size);
-    const int tiles = c->item_rows * (item_columns(c, p) + c->block_n / groups);
-    REQUIRE(tiles <= GENERIC_REGISTERS,
-            "%d floats in an item's register tiles, more than %d would spill", tiles,
-            GENERIC_REGISTERS);
-    const size_t bytes = fcl_config_local_bytes(c, p);
-    REQUIRE(bytes <= caps->local_bytes,
-            "%zu bytes of local memory needed, the device has %llu for a group", bytes,
-            (unsigned long long)caps->local_bytes);
-    return FCL_OK;
-}
-
-// What the families of CPU devices have in common; `rows` is the number of row registers or rows
-// that a register tile covers.
-static enum fcl_status validate_registers(const struct fcl_config *c, const struct fcl_problem *p,
-                                          const struct fcl_caps *caps, int rows, char *reason,
-                                          size_t size)
-{
-    const int limit = (int)fcl_max((int64_t)caps->float_width, 4);
-    const int registers = c->width == 16 ? 24 : 12; // accumulators that leave room for the operands
-    REQUIRE(c->width <= limit, "width %d is above the device's vector width, %d", c->width, limit);
-    REQUIRE(c->micro_keys >= 1 && c->micro_keys <= 64 && c->micro_cols >= 1 && c->micro_cols <= 64,
-            "micro_keys %d and micro_cols %d are not both in 1 to 64", c->micro_keys,
-            c->micro_cols);
-    REQUIRE(c->block_n >= 1 && c->block_n % c->micro_keys == 0,
-            "block_n %d is not a positive multiple of micro_keys %d", c->block_n, c->micro_keys);
-    REQUIRE(rows * c->micro_keys <= registers && rows * c->micro_cols <= registers,
-            "register tiles of %d x %d and %d x %d vectors, more than %d would spill", rows,
-            c->micro_keys, rows, c->micro_cols, registers);
-    const int64_t floats = (int64_t)c->block_m * (p->head_dim_qk + p->head_dim_v + c->block_n) +
-                           (int64_t)c->block_n * fcl_max(p->head_dim_qk, p->head_dim_v);
-    REQUIRE(floats * 4 <= PRIVATE_BYTES, "%lld bytes of private arrays, more than %u",
-            (long long)floats * 4, PRIVATE_BYTES);
     return FCL_OK;
 }
 
 #define WIDTH_ALLOWED(width) ((width) == 4 || (width) == 8 || (width) == 16)
 
-static enum fcl_status validate_vector(const struct fcl_config *c, const struct fcl_problem *p,
-                                       const struct fcl_caps *caps, char *reason, size_t size)
+// What the families of CPU devices have in common.
+static enum fcl_status shape_registers(const struct fcl_config *c, char *reason, size_t size)
 {
     REQUIRE(WIDTH_ALLOWED(c->width), "width %d is not 4, 8 or 16", c->width);
-    REQUIRE(c->block_m >= c->width && c->block_m % c->width == 0,
-            "block_m %d is not a positive multiple of width %d", c->block_m, c->width);
-    return validate_registers(c, p, caps, c->block_m / c->width, reason, size);
+    REQUIRE(c->micro_keys >= 1 && c->micro_keys <= 64 && c->micro_cols >= 1 && c->micro_cols <= 64,
+            "micro_keys %d and micro_cols %d are not both in 1 to 64", c->micro_keys,
+            c->micro_cols);
+    REQUIRE(c->block_n >= 1 && c->block_n % c->micro_keys == 0,
+            "block_n %d is not a positive multiple of micro_keys %d", c->block_n, c->micro_keys);
+    return FCL_OK;
 }
 
-static enum fcl_status validate_row(const struct fcl_config *c, const struct fcl_problem *p,
-                                    const struct fcl_caps *caps, char *reason, size_t size)
+static enum fcl_status shape_vector(const struct fcl_config *c, char *reason, size_t size)
 {
-    REQUIRE(WIDTH_ALLOWED(c->width), "width %d is not 4, 8 or 16", c->width);
+    const enum fcl_status status = shape_registers(c, reason, size);
+    if (status)
+        return status;
+    REQUIRE(c->block_m >= c->width && c->block_m % c->width == 0,
+            "block_m %d is not a positive multiple of width %d", c->block_m, c->width);
+    return FCL_OK;
+}
+
+static enum fcl_status shape_row(const struct fcl_config *c, char *reason, size_t size)
+{
+    const enum fcl_status status = shape_registers(c, reason, size);
+    if (status)
+        return status;
     REQUIRE(c->block_m >= 1 && c->block_m <= 16, "block_m %d is outside of 1 to 16", c->block_m);
     REQUIRE(c->block_n % c->width == 0, "block_n %d is not a multiple of width %d", c->block_n,
             c->width);
-    return validate_registers(c, p, caps, c->block_m, reason, size);
+    return FCL_OK;
 }
 
-static enum fcl_status validate_common(const struct fcl_config *c, const struct fcl_problem *p,
-                                       char *reason, size_t size)
+static enum fcl_status shape_common(const struct fcl_config *c, const struct fcl_problem *p,
+                                    char *reason, size_t size)
 {
     REQUIRE(c->block_m >= 1 && c->block_m <= 1024 && c->block_n >= 1 && c->block_n <= 1024,
             "block_m %d and block_n %d are not both in 1 to 1024", c->block_m, c->block_n);
@@ -155,6 +133,64 @@ static enum fcl_status validate_common(const struct fcl_config *c, const struct 
     return FCL_OK;
 }
 
+enum fcl_status fcl_config_shape(const struct fcl_config *config, const struct fcl_problem *problem,
+                                 char *reason, size_t size)
+{
+    const enum fcl_status status = shape_common(config, problem, reason, size);
+    if (status)
+        return status;
+    switch (config->family) {
+    case FCL_FAMILY_VECTOR:
+        return shape_vector(config, reason, size);
+    case FCL_FAMILY_ROW:
+        return shape_row(config, reason, size);
+    default:
+        return shape_generic(config, problem, reason, size);
+    }
+}
+
+// ---- whether the device has room
+
+#define GENERIC_REGISTERS 192    // floats of an item's tiles beyond which every GPU spills
+#define PRIVATE_BYTES (1u << 20) // of a work-item's arrays on a CPU: far below any thread's stack
+
+static enum fcl_status limit_generic(const struct fcl_config *c, const struct fcl_problem *p,
+                                     const struct fcl_caps *caps, char *reason, size_t size)
+{
+    const int groups = c->items / (c->block_m / c->item_rows);
+    REQUIRE((uint64_t)c->items <= caps->group_size,
+            "%d work-items in a group, the device allows %llu", c->items,
+            (unsigned long long)caps->group_size);
+    const int tiles = c->item_rows * (item_columns(c, p) + c->block_n / groups);
+    REQUIRE(tiles <= GENERIC_REGISTERS,
+            "%d floats in an item's register tiles, more than %d would spill", tiles,
+            GENERIC_REGISTERS);
+    const size_t bytes = fcl_config_local_bytes(c, p);
+    REQUIRE(bytes <= caps->local_bytes,
+            "%zu bytes of local memory needed, the device has %llu for a group", bytes,
+            (unsigned long long)caps->local_bytes);
+    return FCL_OK;
+}
+
+// The families of CPU devices; `rows` is the number of row registers or rows that a register tile
+// covers.
+static enum fcl_status limit_registers(const struct fcl_config *c, const struct fcl_problem *p,
+                                       const struct fcl_caps *caps, int rows, char *reason,
+                                       size_t size)
+{
+    const int limit = (int)fcl_max((int64_t)caps->float_width, 4);
+    const int registers = c->width == 16 ? 24 : 12; // accumulators that leave room for the operands
+    REQUIRE(c->width <= limit, "width %d is above the device's vector width, %d", c->width, limit);
+    REQUIRE(rows * c->micro_keys <= registers && rows * c->micro_cols <= registers,
+            "register tiles of %d x %d and %d x %d vectors, more than %d would spill", rows,
+            c->micro_keys, rows, c->micro_cols, registers);
+    const int64_t floats = (int64_t)c->block_m * (p->head_dim_qk + p->head_dim_v + c->block_n) +
+                           (int64_t)c->block_n * fcl_max(p->head_dim_qk, p->head_dim_v);
+    REQUIRE(floats * 4 <= PRIVATE_BYTES, "%lld bytes of private arrays, more than %u",
+            (long long)floats * 4, PRIVATE_BYTES);
+    return FCL_OK;
+}
+
 enum fcl_status fcl_config_validate(const struct fcl_config *config,
                                     const struct fcl_problem *problem, const struct fcl_caps *caps,
                                     char *reason, size_t size)
@@ -167,16 +203,16 @@ enum fcl_status fcl_config_validate(const struct fcl_config *config,
     if (!status)
         status = fcl_family_usable(config->family, caps, reason, size);
     if (!status)
-        status = validate_common(config, &full, reason, size);
+        status = fcl_config_shape(config, &full, reason, size);
     if (status)
         return status;
     switch (config->family) {
     case FCL_FAMILY_VECTOR:
-        return validate_vector(config, &full, caps, reason, size);
+        return limit_registers(config, &full, caps, config->block_m / config->width, reason, size);
     case FCL_FAMILY_ROW:
-        return validate_row(config, &full, caps, reason, size);
+        return limit_registers(config, &full, caps, config->block_m, reason, size);
     default:
-        return validate_generic(config, &full, caps, reason, size);
+        return limit_generic(config, &full, caps, reason, size);
     }
 }
 

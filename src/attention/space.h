@@ -22,6 +22,11 @@ struct fcl_local_layout {
 struct fcl_local_layout fcl_local_layout(const struct fcl_config *config,
                                          const struct fcl_problem *problem);
 
+// Whether the tunables fit each other and a completed problem, whatever the device: OK, or
+// UNSUPPORTED with the reason. What the sizes of a configuration are, is defined where this is OK.
+enum fcl_status fcl_config_shape(const struct fcl_config *config, const struct fcl_problem *problem,
+                                 char *reason, size_t size);
+
 // Whether the unfused kernels can use a valid configuration.
 enum fcl_status fcl_config_unfused(const struct fcl_config *config, char *reason, size_t size);
 

@@ -26,6 +26,7 @@ static const struct query numbers[] = {
     {CL_DEVICE_MAX_WORK_GROUP_SIZE, AT(group_size)},
     {CL_DEVICE_LOCAL_MEM_SIZE, AT(local_bytes)},
     {CL_DEVICE_GLOBAL_MEM_SIZE, AT(global_bytes)},
+    {CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, AT(cache_bytes)},
     {CL_DEVICE_MAX_MEM_ALLOC_SIZE, AT(allocation_bytes)},
     {CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, AT(float_width)},
     {CL_DEVICE_PROFILING_TIMER_RESOLUTION, AT(timer_ns)},
