@@ -145,6 +145,24 @@ static void nothing_is_offered_twice(void **state)
     assert_string_equal(f->choices[0].origin, "wisdom");
 }
 
+// What a caller has: a problem without its defaults, or nothing.
+static void any_problem_is_completed(void **state)
+{
+    struct fixture *f = *state;
+    struct fcl_choice choices[FCL_CHOICES];
+    struct fcl_problem given;
+    char reason[256] = "";
+    assert_int_equal(fcl_problem_parse("fwd b1 h8 q1024 d64", &given, NULL, 0), FCL_OK);
+    given.heads_kv = given.head_dim_v = 0;
+    const size_t count = choose(f);
+    assert_int_equal(fcl_select(&given, FCL_FUSED, &f->caps, NULL, choices, reason, sizeof reason),
+                     count);
+    assert_memory_equal(choices, f->choices, count * sizeof *choices);
+    assert_int_equal(fcl_select(NULL, FCL_FUSED, &f->caps, NULL, choices, NULL, 0), 0);
+    assert_int_equal(fcl_select(&given, FCL_FUSED, NULL, NULL, choices, reason, sizeof reason), 0);
+    assert_string_equal(reason, "caps is NULL");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -157,6 +175,7 @@ int main(void)
         TEST(useless_wisdom_is_passed_over),
         TEST(other_devices_do_not_count),
         TEST(nothing_is_offered_twice),
+        TEST(any_problem_is_completed),
     };
     return cmocka_run_group_tests_name("select", tests, NULL, NULL);
 }
