@@ -305,17 +305,51 @@ static void seed_points_come_first(void **state)
     fcl_space_destroy(&space);
 }
 
+static void a_greedy_search_waits_for_what_it_starts_from(void **state)
+{
+    (void)state;
+    fcl_space *space = triangle();
+    fcl_search *search = begin(space, "greedy", 2);
+    uint64_t starts[10], point;
+    for (size_t i = 0; i < FCL_COUNT(starts); i++)
+        assert_int_equal(fcl_search_ask(search, &starts[i]), FCL_ASK_POINT);
+    for (size_t i = 0; i < FCL_COUNT(starts); i++) {
+        assert_int_equal(fcl_search_ask(search, &point), FCL_ASK_LATER);
+        assert_int_equal(fcl_search_tell(search, starts[i], i == 3 ? 1.0 : 2.0), FCL_OK);
+    }
+    uint64_t neighbours[30];
+    const size_t count = fcl_point_neighbours(space, starts[3], FCL_NEIGHBOURS_ALL, neighbours, 30);
+    size_t asked = 0;
+    for (; fcl_search_ask(search, &point) == FCL_ASK_POINT; asked++) {
+        size_t at = 0;
+        while (at < count && neighbours[at] != point)
+            at++;
+        assert_true(at < count);
+    }
+    assert_in_range(asked, 5, count);
+    fcl_search_destroy(&search);
+    fcl_space_destroy(&space);
+}
+
 static void proposals_are_the_same_everywhere(void **state)
 {
     (void)state;
     static const struct {
         const char *strategy;
-        uint64_t points[16];
+        uint64_t points[40];
     } expected[] = {
-        {"exhaustive", {0, 1, 24, 25, 26, 27, 50, 51, 52, 53, 72, 73, 74, 75, 76, 77}},
-        {"random", {235, 221, 51, 247, 173, 175, 97, 146, 234, 231, 195, 250, 77, 128, 124, 27}},
-        {"greedy", {235, 221, 51, 247, 173, 175, 97, 146, 234, 231, 257, 103, 241, 79, 261, 253}},
-        {"seeded", {235, 221, 51, 50, 26, 24, 74, 27, 98, 102, 247, 103, 126, 246, 104, 150}},
+        {"exhaustive", {0,   1,   24,  25,  26,  27,  50,  51,  52,  53,  72,  73,  74,  75,
+                        76,  77,  78,  79,  96,  97,  98,  99,  100, 101, 102, 103, 104, 105,
+                        122, 123, 124, 125, 126, 127, 128, 129, 130, 131, 144, 145}},
+        {"random", {235, 221, 51,  247, 173, 175, 97,  146, 234, 231, 195, 250, 77,  128,
+                    124, 27,  147, 230, 179, 207, 232, 200, 270, 284, 73,  199, 151, 99,
+                    204, 276, 249, 223, 257, 225, 177, 224, 150, 251, 145, 243}},
+        {"greedy", {235, 221, 51,  247, 173, 175, 97,  146, 234, 231, 257, 103, 241, 79,
+                    261, 253, 271, 243, 255, 127, 199, 246, 251, 259, 249, 201, 225, 245,
+                    273, 105, 177, 129, 153, 248, 258, 242, 256, 260, 250, 240}},
+        {"seeded", {235, 221, 51,  50,  26,  24, 74, 27,  98,  102, 247, 103, 126, 246,
+                    104, 150, 100, 101, 173, 52, 96, 198, 270, 196, 202, 204, 175, 244,
+                    206, 207, 208, 230, 194, 76, 97, 197, 182, 222, 199, 124}},
     };
     fcl_space *space = triangle();
     for (size_t s = 0; s < FCL_COUNT(expected); s++) {
@@ -459,6 +493,7 @@ int main(void)
         cmocka_unit_test(wrong_answers_are_refused),
         cmocka_unit_test(proposals_are_limited),
         cmocka_unit_test(seed_points_come_first),
+        cmocka_unit_test(a_greedy_search_waits_for_what_it_starts_from),
         cmocka_unit_test(proposals_are_the_same_everywhere),
         cmocka_unit_test(recorded_spaces_are_searched_well),
         cmocka_unit_test(made_up_spaces_are_searched_well),
