@@ -1,4 +1,5 @@
 // `flashcl dump`: the complete kernel of a problem, for reading or for another runtime.
+#include "caps_file.h"
 #include "memory.h"
 #include "message.h"
 #include "output.h"
@@ -6,9 +7,7 @@
 #include "session.h"
 #include "status.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int run_dump(int argc, const char **argv);
 
@@ -53,53 +52,10 @@ static int read_own(struct dump *dump)
 
 // ---- Capabilities -----------------------------------------------------------------------------
 
-#define CAPS_FILE_LIMIT 65536
-
-// The file as a text of its own; NULL after the error was reported.
-static char *read_text(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    char *text = memory_get(CAPS_FILE_LIMIT + 1, 1);
-    size_t size = file != NULL ? fread(text, 1, CAPS_FILE_LIMIT + 1, file) : 0;
-    if (file == NULL || ferror(file)) {
-        message_error("%s: cannot be read: %s", path, strerror(errno));
-    } else if (size > CAPS_FILE_LIMIT || memchr(text, '\0', size) != NULL) {
-        message_error("%s: not the text of `flashcl info --caps`", path);
-    } else {
-        fclose(file);
-        return text;
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    free(text);
-    return NULL;
-}
-
-static int read_caps_file(struct dump *dump)
-{
-    char reason[512];
-    char *text = read_text(dump->caps_path);
-    if (text == NULL) {
-        return EXIT_USAGE;
-    }
-    enum fcl_status status = fcl_caps_parse(text, &dump->caps, reason, sizeof(reason));
-    free(text);
-    if (status != FCL_OK) {
-        message_error("%s: %s", dump->caps_path, reason);
-        return EXIT_USAGE;
-    }
-    if (dump->options->caps_mask != NULL &&
-        fcl_caps_mask(&dump->caps, dump->options->caps_mask, reason, sizeof(reason)) != FCL_OK) {
-        return options_usage(&verb_dump, "--caps-mask: %s", reason);
-    }
-    return EXIT_OK;
-}
-
 static int read_caps(struct dump *dump)
 {
     if (dump->caps_path != NULL) {
-        return read_caps_file(dump);
+        return caps_file_read(dump->caps_path, dump->options, &verb_dump, &dump->caps);
     }
     struct session session;
     int code = session_open(&session, dump->options);
@@ -213,8 +169,7 @@ static int run_dump(int argc, const char **argv)
     struct options options = {.context = NULL};
     struct dump dump = {.options = &options};
     struct poptOption table[] = {
-        {"caps", '\0', POPT_ARG_STRING, &dump.caps_path, 0,
-         "for the device that this file describes, instead of one that is there", "FILE"},
+        OPTION_CAPS(&dump.caps_path),
         {"output", 'o', POPT_ARG_STRING, &dump.output_path, 0,
          "write here instead of the standard output", "FILE"},
         OPTION_CONFIG(&options),

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 static const struct verb *const verbs[] = {
-    &verb_info, &verb_run,  &verb_check, &verb_bench,  &verb_peak,
-    &verb_tune, &verb_dump, &verb_cache, &verb_wisdom,
+    &verb_info, &verb_run,     &verb_check, &verb_bench, &verb_peak,
+    &verb_tune, &verb_explain, &verb_dump,  &verb_cache, &verb_wisdom,
 };
 
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
@@ -56,10 +56,10 @@ static const struct verb *find_verb(const char *name)
             return verbs[i];
         }
     }
-    message_error(
-        "'%s' is no verb; info, run, check, bench, peak, tune, dump, cache, wisdom and help "
-        "are allowed",
-        name);
+    message_error("'%s' is no verb; info, run, check, bench, peak, tune, explain, dump, cache, "
+                  "wisdom and help "
+                  "are allowed",
+                  name);
     return NULL;
 }
 

@@ -1,6 +1,8 @@
 // Operations and bytes of a problem.
 #include "traffic.h"
 
+#include <math.h>
+
 // A query i sees the keys j <= i + shift: none before row -shift, all from row k_len - 1 - shift.
 double traffic_pairs(const struct fcl_problem *problem)
 {
@@ -66,4 +68,43 @@ int traffic_roof(const struct fcl_problem *problem, enum fcl_implementation impl
                                   .ms = memory_binds ? memory_ms : compute_ms,
                                   .name = memory_binds ? "memory" : "compute"};
     return 1;
+}
+
+double traffic_score_bytes(const struct fcl_problem *problem)
+{
+    return (double)problem->batch * (double)problem->heads_q * (double)problem->q_len *
+           (double)problem->k_len * (double)fcl_dtype_size(problem->dtype_q);
+}
+
+int64_t traffic_outgrows(const struct fcl_problem *problem, uint64_t bytes)
+{
+    const int square = problem->q_len == problem->k_len;
+    const double heads = (double)problem->batch * (double)problem->heads_q;
+    const double rows = square ? 1 : (double)problem->q_len;
+    const double factor = heads * rows * (double)fcl_dtype_size(problem->dtype_q);
+    if (!(factor > 0)) {
+        return 0;
+    }
+    const double ratio = (double)bytes / factor;
+    double n = floor(square ? sqrt(ratio) : ratio) + 1;
+    while (square && n > 1 && factor * (n - 1) * (n - 1) > (double)bytes) {
+        n--; // the root was rounded up
+    }
+    return n < 0x1p62 ? (int64_t)n : 0;
+}
+
+struct traffic_limits traffic_limits(const struct fcl_problem *problem,
+                                     enum fcl_implementation implementation,
+                                     const struct fcl_peak *peak, int launches)
+{
+    struct traffic_limits limits = {
+        .compute_ms = traffic_operations(problem) / peak->gflops * 1e-6,
+        .memory_ms = traffic_bytes(problem, implementation) / peak->read_gbs * 1e-6,
+        .launch_ms = (peak->launch_us + (launches - 1) * peak->queued_us) * 1e-3,
+    };
+    limits.name = limits.memory_ms > limits.compute_ms ? "memory" : "compute";
+    if (limits.launch_ms > fmax(limits.memory_ms, limits.compute_ms)) {
+        limits.name = "launch";
+    }
+    return limits;
 }

@@ -15,6 +15,13 @@ double traffic_operations(const struct fcl_problem *problem);
 // queries, the latter is (1 + N/d) times the former.
 double traffic_bytes(const struct fcl_problem *problem, enum fcl_implementation implementation);
 
+// Bytes of the score matrix of the unfused form, without the padding of its rows.
+double traffic_score_bytes(const struct fcl_problem *problem);
+
+// From which N on that matrix has more than so many bytes: N queries and N keys where the problem
+// has as many of both, else N keys for the queries that it has. 0: never.
+int64_t traffic_outgrows(const struct fcl_problem *problem, uint64_t bytes);
+
 // What the roofline model says of a problem on a device.
 struct traffic_roof {
     double intensity; // operations a byte
@@ -25,5 +32,16 @@ struct traffic_roof {
 // Returns 0 where there is nothing to say: no bytes, or a peak that is not known.
 int traffic_roof(const struct fcl_problem *problem, enum fcl_implementation implementation,
                  const struct fcl_peak *peak, struct traffic_roof *roof);
+
+// What a launch takes at least, by each of three limits.
+struct traffic_limits {
+    double compute_ms, memory_ms, launch_ms;
+    const char *name; // the largest: "compute", "memory" or "launch"
+};
+
+// `launches`: kernels that follow each other. The peak must be known.
+struct traffic_limits traffic_limits(const struct fcl_problem *problem,
+                                     enum fcl_implementation implementation,
+                                     const struct fcl_peak *peak, int launches);
 
 #endif
