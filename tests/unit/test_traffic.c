@@ -125,6 +125,57 @@ static void without_a_peak_there_is_no_roof(void **state)
     assert_false(traffic_roof(&p, FCL_FUSED, &peak, &roof));
 }
 
+// The first N whose matrix is larger, by counting.
+static void outgrowing_is_exact(void **state)
+{
+    (void)state;
+    struct fcl_problem p = {.batch = 1, .heads_q = 3, .q_len = 7, .k_len = 7, .dtype_q = FCL_F16};
+    for (uint64_t bytes = 0; bytes < 3000; bytes++) {
+        int64_t n = 0;
+        while (3 * 2 * (uint64_t)(n * n) <= bytes)
+            n++;
+        assert_int_equal(traffic_outgrows(&p, bytes), n);
+    }
+    p.k_len = 8;
+    for (uint64_t bytes = 0; bytes < 3000; bytes++)
+        assert_int_equal(traffic_outgrows(&p, bytes), bytes / (3 * 7 * 2) + 1);
+    p.q_len = 0;
+    assert_int_equal(traffic_outgrows(&p, 5), 0);
+    assert_true(traffic_score_bytes(&p) == 0);
+    p.q_len = p.k_len = 1;
+    assert_int_equal(traffic_outgrows(&p, UINT64_MAX), 1753413057); // sqrt(2^64 / 6) = 1753413056.2
+    p.k_len = 0;
+    p.heads_q = 1;
+    p.dtype_q = FCL_F32;
+    assert_int_equal(traffic_outgrows(&p, UINT64_MAX), 0); // 2^62 keys are never
+}
+
+static void the_largest_limit_is_named(void **state)
+{
+    (void)state;
+    const struct fcl_problem p = {.batch = 1,
+                                  .heads_q = 1,
+                                  .heads_kv = 1,
+                                  .q_len = 1000,
+                                  .k_len = 1000,
+                                  .head_dim_qk = 50,
+                                  .head_dim_v = 50};
+    const double operations = 2.0 * 1000 * 1000 * 100, bytes = 4.0 * 1000 * 50 * 4;
+    const struct fcl_peak peaks[] = {
+        {.gflops = 1, .read_gbs = 1, .launch_us = 1, .queued_us = 1},
+        {.gflops = 1000, .read_gbs = 1, .launch_us = 1, .queued_us = 1},
+        {.gflops = 1000, .read_gbs = 1000, .launch_us = 500, .queued_us = 7}};
+    static const char *const names[] = {"compute", "memory", "launch"};
+    for (size_t i = 0; i < 3; i++) {
+        const struct traffic_limits limits = traffic_limits(&p, FCL_FUSED, &peaks[i], 3);
+        assert_string_equal(limits.name, names[i]);
+        assert_float_equal(limits.compute_ms, operations / peaks[i].gflops / 1e6, 1e-9);
+        assert_float_equal(limits.memory_ms, bytes / peaks[i].read_gbs / 1e6, 1e-9);
+        assert_float_equal(limits.launch_ms, (peaks[i].launch_us + 2 * peaks[i].queued_us) / 1e3,
+                           1e-9);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +185,8 @@ int main(void)
         cmocka_unit_test(the_ratio_is_one_plus_n_over_d),
         cmocka_unit_test(the_roof_that_binds),
         cmocka_unit_test(without_a_peak_there_is_no_roof),
+        cmocka_unit_test(outgrowing_is_exact),
+        cmocka_unit_test(the_largest_limit_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,7 +106,7 @@ static void print_traffic(const struct explanation *e, FILE *out)
     char a[COUNT_SIZE], b[COUNT_SIZE];
     print_pair(out, "", "fused", "unfused", "");
     print_pair(out, "operations", count_text(e->operations, "", a),
-               count_text(e->operations, "", b), "2 for each multiply-add");
+               e->unfused.launches > 0 ? a : NULL, "2 for each multiply-add");
     print_pair(out, "bytes moved", count_text(e->fused.bytes, "", a),
                count_text(e->unfused.bytes, "", b),
                "each tensor once; unfused also scores and probabilities, written and read");
@@ -134,10 +134,13 @@ static void print_limit(FILE *out, const char *what, uint64_t bytes, int64_t n)
 static void print_matrix(const struct explanation *e, FILE *out)
 {
     char text[COUNT_SIZE];
-    fprintf(out,
-            "\nThe score matrix has %s. Fused, it is never in memory. Unfused, with N %s it is "
-            "larger than\n",
-            count_text(e->score_bytes, "B", text),
+    fprintf(out, "\nThe score matrix has %s. Fused, it is never in memory.",
+            count_text(e->score_bytes, "B", text));
+    if (e->unfused.launches == 0) {
+        fprintf(out, " There is no unfused form of statistics.\n");
+        return;
+    }
+    fprintf(out, " Unfused, with N %s it is larger than\n",
             e->problem->q_len == e->problem->k_len ? "queries and N keys" : "keys");
     print_limit(out, "the last-level cache", e->caps->cache_bytes, e->cache_n);
     print_limit(out, "a single buffer", e->caps->allocation_bytes, e->buffer_n);
