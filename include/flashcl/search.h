@@ -220,6 +220,65 @@ FCL_API size_t fcl_point_neighbours(const fcl_space *space, uint64_t point,
 FCL_API size_t fcl_space_sample(const fcl_space *space, uint64_t seed, uint64_t *points,
                                 size_t count);
 
+// ---- Search -----------------------------------------------------------------------------------
+
+// A search proposes points of a space one after the other and is told what each is worth; it never
+// proposes a point twice. It knows neither kernels nor clocks: the same search tunes a kernel and
+// replays a recorded space. Thread-safety: one thread at a time for one object; the space must
+// outlive it.
+typedef struct fcl_search fcl_search;
+
+struct fcl_search_options {
+    size_t struct_size;
+    const char *strategy; // NULL: fcl_search_default of the space
+    uint64_t seed;        // the same seed and the same answers give the same proposals everywhere
+    const uint64_t *seed_points; // for `seeded`: winners of near problems, best first, then the
+                                 // default. Those that are not valid here are left out
+    size_t seed_point_count;
+    size_t evaluations; // proposals at most; 0: no limit
+};
+
+// Name of strategy `number`, and a sentence about it (may be NULL); NULL behind the last. Static
+// texts. Thread-safety: safe.
+FCL_API const char *fcl_search_strategy(size_t number, const char **description);
+
+// The strategy for a space of so many valid points: exhaustive for fewer than 300, else seeded.
+// Thread-safety: safe.
+FCL_API const char *fcl_search_default(size_t points);
+
+// Begins a search of a closed space. Options are copied; NULL: defaults. Errors: INVALID_ARGUMENT
+// with a reason that names what is allowed, OUT_OF_MEMORY. Thread-safety: safe.
+FCL_API enum fcl_status fcl_search_create(const fcl_space *space,
+                                          const struct fcl_search_options *options,
+                                          fcl_search **search, char *reason, size_t size);
+FCL_API void fcl_search_destroy(fcl_search **search);
+
+enum fcl_answer {
+    FCL_ASK_LATER = -1, // tell of a point that was asked for first; some are outstanding
+    FCL_ASK_DONE = 0,   // nothing is left to propose, now and later
+    FCL_ASK_POINT = 1   // *point is the next one
+};
+
+// Asks for a point. Several may be outstanding, because builds run side by side.
+FCL_API enum fcl_answer fcl_search_ask(fcl_search *search, uint64_t *point);
+
+// Tells what a point is worth: a time, positive, lower is better; INFINITY: it failed. Points that
+// were not asked for may be told too, such as results of an earlier run; they are then never
+// proposed. A point told again has its new value. Errors: INVALID_ARGUMENT for a point that is not
+// valid and for other values.
+FCL_API enum fcl_status fcl_search_tell(fcl_search *search, uint64_t point, double value);
+
+struct fcl_search_progress {
+    size_t asked;        // points that were proposed
+    size_t outstanding;  // of these, not told yet
+    size_t told, failed; // points with a value; of these, INFINITY
+    uint64_t best;       // FCL_NO_POINT where none has a finite value
+    double best_value;   // INFINITY likewise
+};
+
+FCL_API void fcl_search_get_progress(const fcl_search *search,
+                                     struct fcl_search_progress *progress);
+
 #ifdef __cplusplus
 }
 #endif

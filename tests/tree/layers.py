@@ -13,7 +13,8 @@ ROOT = pathlib.Path(sys.argv[1])
 VALUES = {"common", "text", "number", "caps", "source", "wisdom", "wisdom_file", "cache_entry",
           "problem", "problem_text", "problem_fields", "config", "space", "select", "spec", "element",
           "reference", "reference_blockwise", "reference_compare", "value", "expression", "expression_scan",
-          "expression_tree", "expression_parse", "random", "points", "points_build", "points_enumerate"}
+          "expression_tree", "expression_parse", "random", "points", "points_build", "points_enumerate",
+          "search", "search_plain", "search_greedy", "search_seeded"}
 QUOTED = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 ANGLED = re.compile(r"^\s*#\s*include\s*<([^>]+)>", re.M)
 
