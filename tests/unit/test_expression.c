@@ -77,6 +77,7 @@ static const struct {
     {"7.5 % -2", "-0.5"},
     {"1 / 3", "0.3333333333333333"},
     {"-9223372036854775807 // -1", "9223372036854775807"},
+    {"(-9223372036854775807 - 1) % -1", "0"},
     // powers and shifts
     {"2 ** 62", "4611686018427387904"},
     {"(-2) ** 63", "-9223372036854775808"},
@@ -143,8 +144,10 @@ static const struct {
     {"any(x > 3 for x in [1, 5, 1 // C])", "True"},
     {"all(x < 3 for x in [1, 5, 1 // C])", "False"},
     {"any([]) or all([])", "True"},
+    {"any([x for x in [1]] + [1 // C])", "True"},
     {"len([1, 2, 3]) + len('four')", "7"},
     {"len(range(10, 0, -3))", "4"},
+    {"len(range(990000))", "990000"},
     {"abs(B) + abs(-2.5)", "4.5"},
     {"abs(True)", "1"},
     {"round(2.5)", "2"},
@@ -283,6 +286,7 @@ static const struct {
     {"sum(range(0, 5, C))", "the step of range is 0"},
     {"sum(range(1.5))", "range takes whole numbers (1.5)"},
     {"sum(range(10 ** 12))", "more than 1000000 steps"},
+    {"len(range(1000010))", "more than 1000000 steps"},
 };
 
 static void errors_say_where_and_what(void **state)
@@ -428,6 +432,9 @@ static void lists_of_values_are_read(void **state)
         {"16,32,", NULL},
         {"16 32", NULL},
         {"[a, b]", NULL},
+        {"[a, b, 1]", NULL},
+        {"(a, 1)", NULL},
+        {"range(65537)", NULL},
         {"row + 1", NULL},
         {"[1], [2]", NULL},
         {"[1, 2", NULL},
@@ -452,6 +459,17 @@ static void lists_of_values_are_read(void **state)
         assert_string_equal(text, cases[i].values);
         free(values);
     }
+}
+
+static void as_many_values_as_allowed_are_read(void **state)
+{
+    (void)state;
+    struct fcl_value *values;
+    size_t count;
+    assert_int_equal(fcl_values_parse("range(65536)", &values, &count, NULL, 0), FCL_OK);
+    assert_int_equal(count, 65536);
+    assert_int_equal(values[65535].integer, 65535);
+    free(values);
 }
 
 static void values_compare_and_format(void **state)
@@ -484,9 +502,13 @@ static void values_compare_and_format(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_as_python_does),    cmocka_unit_test(errors_say_where_and_what),
-        cmocka_unit_test(nesting_is_limited),        cmocka_unit_test(many_operands_are_no_nesting),
-        cmocka_unit_test(names_in_use_are_known),    cmocka_unit_test(lists_of_values_are_read),
+        cmocka_unit_test(answers_as_python_does),
+        cmocka_unit_test(errors_say_where_and_what),
+        cmocka_unit_test(nesting_is_limited),
+        cmocka_unit_test(many_operands_are_no_nesting),
+        cmocka_unit_test(names_in_use_are_known),
+        cmocka_unit_test(lists_of_values_are_read),
+        cmocka_unit_test(as_many_values_as_allowed_are_read),
         cmocka_unit_test(values_compare_and_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

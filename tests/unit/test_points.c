@@ -438,6 +438,36 @@ static void the_cheapest_are_kept(void **state)
     fcl_space_destroy(&space);
 }
 
+static double random_cost(void *user, const fcl_space *space, uint64_t point)
+{
+    (void)user;
+    (void)space;
+    return (double)(fcl_random_mix(point) % 50);
+}
+
+static void those_kept_cost_no_more_than_others(void **state)
+{
+    (void)state;
+    static const char *const parameters[] = {"A", "range(500)", NULL};
+    fcl_space *space = test_space(parameters, NULL);
+    assert_int_equal(fcl_space_keep_cheapest(space, random_cost, NULL, 123, NULL, 0), FCL_OK);
+    double dearest = 0.0;
+    uint64_t last = 0; // of those as dear as the dearest
+    for (size_t i = 0; i < fcl_space_count(space); i++) {
+        const uint64_t point = fcl_space_point(space, i);
+        if (random_cost(NULL, space, point) >= dearest) {
+            dearest = random_cost(NULL, space, point);
+            last = point;
+        }
+    }
+    for (uint64_t point = 0; point < 500; point++)
+        if (fcl_space_index(space, point) == fcl_space_count(space)) {
+            const double cost = random_cost(NULL, space, point);
+            assert_true(cost > dearest || (cost == dearest && point > last));
+        }
+    fcl_space_destroy(&space);
+}
+
 // ---- text form
 
 static void points_have_a_text_form(void **state)
@@ -621,6 +651,7 @@ int main(void)
         cmocka_unit_test(the_caller_prunes),
         cmocka_unit_test(points_can_be_given),
         cmocka_unit_test(the_cheapest_are_kept),
+        cmocka_unit_test(those_kept_cost_no_more_than_others),
         cmocka_unit_test(points_have_a_text_form),
         cmocka_unit_test(neighbours_differ_in_one_parameter),
         cmocka_unit_test(next_neighbours_skip_invalid_values),
