@@ -322,45 +322,6 @@ FCL_API enum fcl_status fcl_attention_check(const fcl_plan *plan, const struct f
                                             enum fcl_fill fill, uint64_t seed, int64_t rows,
                                             struct fcl_comparison *comparison);
 
-// ---- Tuning -----------------------------------------------------------------------------------
-
-// One candidate's fate.
-struct fcl_trial {
-    const char *config;     // text form
-    enum fcl_status status; // OK: timed. UNSUPPORTED: pruned before the build
-    const char *reason;     // why not OK; "" otherwise
-    double ratio;           // of its verification
-    struct fcl_timing timing;
-    size_t number, total; // 1-based; total counts valid candidates
-};
-
-struct fcl_tune_options {
-    size_t struct_size;
-    enum fcl_implementation implementation;
-    double seconds;     // stop after this time; 0: no limit
-    size_t evaluations; // stop after this many candidates; 0: no limit
-    void (*progress)(void *user, const struct fcl_trial *trial); // NULL: none
-    void *user;
-    int store; // 1: write the winner into the device's wisdom
-};
-
-struct fcl_tune_result {
-    char config[96];                          // winner, text form
-    char default_config[96];                  // what would have been used without tuning
-    struct fcl_timing timing, default_timing; // measured in turn in the finals
-    size_t pruned, tried, failed;
-    int stored;    // 1: the winner beat the default beyond the spread and was stored
-    char row[512]; // the wisdom row of the winner
-};
-
-// Tries every valid configuration of the ablest usable family: prune with reasons, build, verify,
-// one probe, then batches; finals of the best interleaved with the default. Returns
-// NO_CONFIGURATION when none passed, BUDGET_REACHED when stopped early (the result is then the best
-// so far, config "" where there is none yet). Blocks. Thread-safety: safe.
-FCL_API enum fcl_status fcl_attention_tune(fcl_device *device, const struct fcl_problem *problem,
-                                           const struct fcl_tune_options *options,
-                                           struct fcl_tune_result *result);
-
 // ---- The tuner's loop -------------------------------------------------------------------------
 
 // What evaluating one point of a space brought.
@@ -375,6 +336,8 @@ struct fcl_evaluation {
 // How a tuner gets its figures: in this process, in others, or from a record.
 struct fcl_evaluator {
     void *user;
+    // Called once before anything else; the space lives until the tuner returns. NULL: not wanted.
+    void (*begin)(void *user, const fcl_space *space);
     // Makes points ready that are evaluated next, for instance builds them side by side, while
     // nothing is timed. NULL: nothing to do.
     void (*prepare)(void *user, const uint64_t *points, size_t count);
@@ -423,6 +386,77 @@ struct fcl_tuner_result {
 FCL_API enum fcl_status fcl_tuner_run(const fcl_space *space, const struct fcl_evaluator *evaluator,
                                       const struct fcl_tuner_options *options,
                                       struct fcl_tuner_result *result, char *reason, size_t size);
+
+// ---- Tuning attention -------------------------------------------------------------------------
+
+// One candidate's fate.
+struct fcl_trial {
+    const char *config;     // text form
+    enum fcl_status status; // OK: timed. UNSUPPORTED: pruned before the build
+    const char *reason;     // why not OK; "" otherwise
+    double ratio;           // of its verification
+    double build_ms;        // until it could run
+    struct fcl_timing timing;
+    size_t number, total;       // 1-based; total: most that will be tried. Pruned: 0 and 0
+    double best_ms, default_ms; // so far; INFINITY: none yet
+};
+
+struct fcl_tune_options {
+    size_t struct_size;
+    enum fcl_implementation implementation;
+    double seconds;     // stop after this time; 0: no limit
+    size_t evaluations; // stop after this many candidates; 0: no limit
+    void (*progress)(void *user, const struct fcl_trial *trial); // NULL: none
+    void *user;
+    int store;                             // 1: write the winner into the device's wisdom
+    const char *strategy;                  // one of fcl_search_strategy; NULL: fcl_search_default
+    uint64_t seed;                         // of the search
+    size_t ahead;                          // candidates that the evaluator prepares at once; 0: 1
+    const struct fcl_evaluator *evaluator; // evaluates elsewhere, such as in other processes, the
+                                           // points of fcl_point_config. NULL: here
+};
+
+struct fcl_tune_result {
+    char config[96];                          // winner, text form
+    char default_config[96];                  // what would have been used without tuning
+    struct fcl_timing timing, default_timing; // measured in turn in the finals
+    size_t pruned, tried, failed;
+    int stored;    // 1: the winner beat the default beyond the spread and was stored
+    char row[512]; // the wisdom row of the winner
+};
+
+// Tunes within the family of what would be used without tuning: its valid configurations are the
+// space, pruned with reasons; the search starts from wisdom, tables and defaults; each candidate is
+// built, verified, probed once, then timed in batches; finals of the best in turn with the default.
+// Returns NO_CONFIGURATION when none passed, BUDGET_REACHED when stopped early (the result is then
+// the best so far, config "" where there is none yet). Blocks. Thread-safety: safe.
+FCL_API enum fcl_status fcl_attention_tune(fcl_device *device, const struct fcl_problem *problem,
+                                           const struct fcl_tune_options *options,
+                                           struct fcl_tune_result *result);
+
+// The configuration that a point of fcl_attention_tune's space stands for. Thread-safety: safe.
+FCL_API void fcl_point_config(const fcl_space *space, uint64_t point, struct fcl_config *config);
+
+// Trials of single configurations: a problem's inputs, outputs and judgement on a device, for an
+// evaluator that runs in a process of its own. Thread-safety: one thread at a time for one object.
+typedef struct fcl_trials fcl_trials;
+
+#define FCL_TRIALS_COMPARED 65
+
+// Makes buffers and fills in inputs. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, DEVICE_ERROR. Blocks.
+FCL_API enum fcl_status fcl_trials_create(fcl_device *device, const struct fcl_problem *problem,
+                                          enum fcl_implementation implementation,
+                                          fcl_trials **trials);
+FCL_API void fcl_trials_destroy(fcl_trials **trials);
+
+// Builds, verifies and times one; as fcl_evaluator.evaluate. Blocks.
+FCL_API void fcl_trials_evaluate(fcl_trials *trials, const struct fcl_config *config,
+                                 double best_ms, struct fcl_evaluation *evaluation);
+
+// Times up to FCL_TRIALS_COMPARED configurations that passed, in turn. Errors: those of
+// fcl_plan_create. Blocks.
+FCL_API enum fcl_status fcl_trials_compare(fcl_trials *trials, const struct fcl_config *configs,
+                                           size_t count, struct fcl_timing *timings);
 
 // ---- Wisdom -----------------------------------------------------------------------------------
 

@@ -521,6 +521,11 @@ test_tune() {
     check "does not store" test ! -e "$wisdom"
     check "prints wisdom rows" grep -q '^flashcl-wisdom 1$' "$work/out"
     sed -n '/^flashcl-wisdom 1$/,$p' "$work/out" >"$work/a.txt"
+    on tune --strategy best 'fwd q64 d64'
+    refuse "unknown strategy" 2 "exhaustive, random, greedy and seeded"
+    on tune --max-evals 2 --no-store --strategy random --seed 5 --format csv 'fwd q64 d64'
+    expect "tune with a strategy" 7
+    same "tries as many as asked for" "2" "$(rows csv get tried)"
     on tune --max-evals 2 --no-store --format json 'fwd q64 d32'
     expect "tune in JSON" 7
     { echo 'flashcl-wisdom 1'; rows json get row; } >"$work/b.txt"

@@ -144,6 +144,7 @@ static const struct {
     {"any(x > 3 for x in [1, 5, 1 // C])", "True"},
     {"all(x < 3 for x in [1, 5, 1 // C])", "False"},
     {"any([]) or all([])", "True"},
+    {"any([x for x in [1]] + [1 // C])", "True"},
     {"len([1, 2, 3]) + len('four')", "7"},
     {"len(range(10, 0, -3))", "4"},
     {"len(range(990000))", "990000"},

@@ -18,8 +18,9 @@ const struct verb verb_tune = {
     .arguments = "[PROBLEM...]",
     .summary = "find and keep the fastest configurations",
     .details =
-        "Builds, verifies and times every valid configuration of each problem, then the best ones\n"
-        "in turn with the default. A winner that beats the default beyond the spread goes into\n"
+        "Builds, verifies and times valid configurations of each problem, all where they are few,\n"
+        "else those that a search proposes; then the best ones in turn with the default. A winner "
+        "that beats the default beyond the spread goes into\n"
         "the wisdom file, from which every later plan of that class of problems on this device\n"
         "takes it. The rows that are printed have the form of that file. Without problems: a few\n"
         "small ones.\n\n"
@@ -49,8 +50,9 @@ static const char *const default_problems[] = {
 struct tune {
     // From the command line.
     char *impl_text;
+    char *strategy;
     double seconds;
-    long long evaluations;
+    long long evaluations, seed;
     int no_store;
     struct problem_list problems;
     struct implementation_list implementations;
@@ -59,7 +61,6 @@ struct tune {
     struct session session;
     struct report report;
     double end; // seconds of the clock at which the budget is used up
-    double best_ms;
     char (*rows)[sizeof(((struct fcl_tune_result *)0)->row)]; // wisdom rows of the winners
     size_t row_count;
     int code;
@@ -72,11 +73,27 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
+// NULL is the default.
+static int knows_strategy(const char *name)
+{
+    const char *known;
+    int found = name == NULL;
+    for (size_t i = 0; !found && (known = fcl_search_strategy(i, NULL)) != NULL; i++) {
+        found = strcmp(known, name) == 0;
+    }
+    return found;
+}
+
 static int read_own(struct tune *tune)
 {
     if (!(tune->seconds >= 0) || !isfinite(tune->seconds)) {
         return options_usage(&verb_tune, "--budget %g: 0 (none) or more seconds are allowed",
                              tune->seconds);
+    }
+    if (!knows_strategy(tune->strategy)) {
+        return options_usage(&verb_tune,
+                             "--strategy %s: exhaustive, random, greedy and seeded are allowed",
+                             tune->strategy);
     }
     if (tune->evaluations < 0) {
         return options_usage(&verb_tune, "--max-evals %lld: 0 (all) or more is allowed",
@@ -109,15 +126,13 @@ static int prepare_wisdom(const struct tune *tune)
 static void show_trial(void *user, const struct fcl_trial *trial)
 {
     struct tune *tune = user;
-    if (trial->status == FCL_OK && !(tune->best_ms <= trial->timing.median_ms)) {
-        tune->best_ms = trial->timing.median_ms;
-    }
     if (tune->options->verbose) {
         message_note("%s: %s%s%s", trial->config, status_word(trial->status),
                      trial->reason[0] != '\0' ? ": " : "", trial->reason);
     }
     if (trial->status != FCL_UNSUPPORTED) { // pruned ones take no time
-        message_progress("%zu/%zu best %.4f ms %s", trial->number, trial->total, tune->best_ms,
+        message_progress("%zu/%zu best %.4f ms, %.2f of the default's speed, %s", trial->number,
+                         trial->total, trial->best_ms, trial->default_ms / trial->best_ms,
                          trial->config);
     }
 }
@@ -163,13 +178,14 @@ static void tune_problem(struct tune *tune, const struct problem_entry *entry,
     double left = tune->seconds > 0 ? tune->end - now() : 0;
     enum fcl_status status = FCL_BUDGET_REACHED;
     session_forget(&tune->session);
-    tune->best_ms = NAN;
     if (tune->seconds == 0 || left > 0) {
         const struct fcl_tune_options options = {
             .struct_size = sizeof(options),
             .implementation = implementation,
             .seconds = left,
             .evaluations = (size_t)tune->evaluations,
+            .strategy = tune->strategy,
+            .seed = (uint64_t)tune->seed,
             .progress = show_trial,
             .user = tune,
             .store = store,
@@ -231,6 +247,12 @@ static int run_tune(int argc, const char **argv)
          "stop after this time, all problems together (default: none)", "SECONDS"},
         {"max-evals", '\0', POPT_ARG_LONGLONG, &tune.evaluations, 0,
          "stop after so many configurations of a problem (default: all)", "N"},
+        {"strategy", '\0', POPT_ARG_STRING, &tune.strategy, 0,
+         "exhaustive, random, greedy or seeded (default: exhaustive for fewer than 300 points, "
+         "else "
+         "seeded)",
+         "NAME"},
+        {"seed", '\0', POPT_ARG_LONGLONG, &tune.seed, 0, "of the search (default: 0)", "N"},
         {"no-store", '\0', POPT_ARG_NONE, &tune.no_store, 0, "leave the wisdom file as it is",
          NULL},
         POPT_TABLEEND,
@@ -244,6 +266,7 @@ static int run_tune(int argc, const char **argv)
     problems_free(&tune.problems);
     options_free(&options);
     free(tune.impl_text);
+    free(tune.strategy);
     free(tune.rows);
     return code;
 }

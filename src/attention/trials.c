@@ -1,0 +1,291 @@
+// Configurations on trial: built, verified on real inputs, timed. What fcl_attention_tune does with
+// each point of its space, in its own process or, by way of the public functions, in another one.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "core/timing.h"
+#include "problem.h"
+#include "trials.h"
+
+#define KEPT 6         // plans of the best, ready for finals
+#define FINAL_ROUNDS 5 // each finalist once a round, in turn
+#define VERIFY_ROWS 48 // against double precision
+#define HOPELESS 2.5   // a probe this many times slower than the best is not timed further
+#define TRIAL_SEED 20220527
+
+struct kept {
+    struct fcl_config config;
+    struct fcl_plan *plan;
+    double median_ms;
+};
+
+struct fcl_trials {
+    fcl_device *device;
+    struct fcl_problem problem;
+    enum fcl_implementation implementation;
+    struct fcl_bench bench;
+    struct kept kept[KEPT];    // plan NULL: free
+    unsigned char *accepted_o; // outputs of the first candidate that passed
+    float *accepted_lse;
+};
+
+enum fcl_status fcl_trials_create(fcl_device *device, const struct fcl_problem *problem,
+                                  enum fcl_implementation implementation, fcl_trials **trials)
+{
+    char reason[256];
+    if (!device || !problem || !trials)
+        return device ? fcl_device_fail(device, FCL_INVALID_ARGUMENT, "%s is NULL",
+                                        problem ? "trials" : "problem")
+                      : FCL_INVALID_ARGUMENT;
+    *trials = NULL;
+    fcl_trials *t = calloc(1, sizeof *t);
+    if (!t)
+        return FCL_OUT_OF_MEMORY;
+    t->device = device;
+    t->implementation = implementation;
+    enum fcl_status status = fcl_problem_complete(problem, &t->problem, reason, sizeof reason);
+    if (status)
+        fcl_device_fail(device, status, "%s", reason);
+    else if (t->problem.batch == 0 || t->problem.q_len == 0)
+        status =
+            fcl_device_fail(device, FCL_INVALID_ARGUMENT,
+                            "problem.batch and q_len are %lld and %lld: tuning needs work to time",
+                            (long long)t->problem.batch, (long long)t->problem.q_len);
+    if (!status)
+        status = fcl_bench_init(&t->bench, device, &t->problem, FCL_FILL_UNBALANCED, TRIAL_SEED);
+    *trials = t;
+    if (status)
+        fcl_trials_destroy(trials);
+    return status;
+}
+
+void fcl_trials_destroy(fcl_trials **trials)
+{
+    fcl_trials *t = trials ? *trials : NULL;
+    if (!t)
+        return;
+    for (int i = 0; i < KEPT; i++)
+        fcl_plan_destroy(&t->kept[i].plan);
+    free(t->accepted_o);
+    free(t->accepted_lse);
+    fcl_bench_finish(&t->bench);
+    free(t);
+    *trials = NULL;
+}
+
+// ---- plans
+
+// Keeps a plan that was timed, in place of the slowest.
+static void keep(struct fcl_trials *t, const struct fcl_config *config, struct fcl_plan *plan,
+                 double median_ms)
+{
+    struct kept *slowest = t->kept;
+    for (int i = 0; i < KEPT && slowest->plan; i++)
+        if (!t->kept[i].plan || t->kept[i].median_ms > slowest->median_ms)
+            slowest = &t->kept[i];
+    if (slowest->plan && slowest->median_ms <= median_ms) {
+        fcl_plan_destroy(&plan);
+        return;
+    }
+    fcl_plan_destroy(&slowest->plan);
+    *slowest = (struct kept){*config, plan, median_ms};
+}
+
+static enum fcl_status build(struct fcl_trials *t, const struct fcl_config *config,
+                             struct fcl_plan **plan)
+{
+    const struct fcl_choice choice = {*config, "tuning"};
+    return fcl_plan_build(t->device, &t->problem, t->implementation, &choice, 1, plan);
+}
+
+// The plan of a configuration, which then counts as taken out of the kept ones.
+static enum fcl_status take(struct fcl_trials *t, const struct fcl_config *config,
+                            struct fcl_plan **plan)
+{
+    for (int i = 0; i < KEPT; i++)
+        if (t->kept[i].plan && !memcmp(&t->kept[i].config, config, sizeof *config)) {
+            *plan = t->kept[i].plan;
+            t->kept[i].plan = NULL;
+            return FCL_OK;
+        }
+    return build(t, config, plan);
+}
+
+enum fcl_status fcl_trials_store(fcl_trials *t, const struct fcl_config *config)
+{
+    struct fcl_plan *plan = NULL;
+    enum fcl_status status = take(t, config, &plan);
+    if (!status)
+        status = fcl_plan_store(plan);
+    fcl_plan_destroy(&plan);
+    return status;
+}
+
+// ---- verification
+
+// Whether a row agrees with that of the first accepted candidate, within rounding relative to its
+// largest number.
+static int row_agrees(const void *a, const void *b, enum fcl_dtype dtype, size_t first,
+                      size_t count)
+{
+    static const double roundoff[] = {
+        [FCL_F32] = 0x1p-24, [FCL_F16] = 0x1p-11, [FCL_BF16] = 0x1p-8};
+    double most = 0.0, worst = 0.0;
+    for (size_t i = first; i < first + count; i++) {
+        const double x = fcl_element_load(a, dtype, (int64_t)i);
+        const double y = fcl_element_load(b, dtype, (int64_t)i);
+        if (x == y || (isnan(x) && isnan(y)))
+            continue;
+        if (!isfinite(x) || !isfinite(y))
+            return 0;
+        most = fmax(most, fabs(x));
+        worst = fmax(worst, fabs(x - y));
+    }
+    return worst <= (8 * roundoff[dtype] + 0x1p-16) * most;
+}
+
+static int all_agree(const void *a, const void *b, enum fcl_dtype dtype, size_t count, size_t row)
+{
+    for (size_t first = 0; first < count; first += row)
+        if (!row_agrees(a, b, dtype, first, row))
+            return 0;
+    return 1;
+}
+
+// Runs a candidate once and judges its outputs; takes them as the standard if they are the first.
+static enum fcl_status verify(struct fcl_trials *t, const struct fcl_plan *plan,
+                              struct fcl_comparison *comparison, const char **reason)
+{
+    const struct fcl_problem *p = &t->problem;
+    unsigned char *o = NULL;
+    float *lse = NULL;
+    *comparison = (struct fcl_comparison){0};
+    enum fcl_status status = fcl_bench_run(&t->bench, plan, &o, &lse);
+    if (!status)
+        status = fcl_bench_compare(&t->bench, plan, TRIAL_SEED, VERIFY_ROWS, o, lse, comparison);
+    *reason = status == FCL_WRONG_RESULT ? "differs from the reference" : fcl_status_text(status);
+    const size_t o_count = t->bench.o_bytes / fcl_dtype_size(p->dtype_o);
+    const size_t lse_count = t->bench.lse_bytes / sizeof(float);
+    if (!status && t->accepted_o &&
+        !all_agree(t->accepted_o, o, p->dtype_o, o_count, (size_t)p->head_dim_v))
+        status = FCL_WRONG_RESULT;
+    if (!status && t->accepted_lse &&
+        !all_agree(t->accepted_lse, lse, FCL_F32, lse_count, lse_count))
+        status = FCL_WRONG_RESULT;
+    if (status == FCL_WRONG_RESULT && comparison->ratio <= 1.0)
+        *reason = "differs from the first accepted candidate";
+    if (!status && !t->accepted_o && !t->accepted_lse) {
+        t->accepted_o = o;
+        t->accepted_lse = lse;
+        return FCL_OK;
+    }
+    free(o);
+    free(lse);
+    return status;
+}
+
+// ---- timing
+
+struct timed_launch {
+    const struct fcl_plan *plan;
+    const struct fcl_attention_args *args;
+};
+
+static enum fcl_status launch_timed(void *user, cl_command_queue queue, cl_event *first,
+                                    cl_event *last)
+{
+    const struct timed_launch *timed = user;
+    return fcl_plan_launch(timed->plan, queue, timed->args, 0, NULL, first, last);
+}
+
+enum fcl_status fcl_attention_time(const fcl_plan *plan, const struct fcl_attention_args *args,
+                                   int samples, double batch_ms, struct fcl_timing *timing)
+{
+    struct timed_launch timed = {plan, args};
+    if (!plan || !args || !timing)
+        return plan ? fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT, "%s is NULL",
+                                      args ? "timing" : "args")
+                    : FCL_INVALID_ARGUMENT;
+    return fcl_timing_measure(plan->device, launch_timed, &timed, samples, batch_ms, timing);
+}
+
+// A probe, and a full measurement unless the probe is hopeless.
+static enum fcl_status measure(struct fcl_trials *t, const struct fcl_plan *plan, double best_ms,
+                               struct fcl_timing *timing)
+{
+    struct timed_launch timed = {plan, &t->bench.args};
+    double probe;
+    const enum fcl_status status = fcl_timing_probe(t->device, launch_timed, &timed, &probe);
+    if (status || probe <= HOPELESS * best_ms)
+        return status ? status
+                      : fcl_timing_measure(t->device, launch_timed, &timed, 5, 0.0, timing);
+    *timing = (struct fcl_timing){
+        .median_ms = probe, .min_ms = probe, .clock = FCL_CLOCK_WALL, .samples = 1, .batch = 1};
+    return FCL_OK;
+}
+
+void fcl_trials_evaluate(fcl_trials *t, const struct fcl_config *config, double best_ms,
+                         struct fcl_evaluation *evaluation)
+{
+    struct fcl_comparison comparison = {0};
+    struct fcl_plan *plan = NULL;
+    const char *reason = "";
+    *evaluation = (struct fcl_evaluation){.status = build(t, config, &plan)};
+    if (!evaluation->status) {
+        evaluation->build_ms = plan->plan_ms;
+        evaluation->status = verify(t, plan, &comparison, &reason);
+        evaluation->ratio = comparison.ratio;
+    }
+    if (!evaluation->status)
+        evaluation->status = measure(t, plan, best_ms, &evaluation->timing);
+    if (!evaluation->status) {
+        keep(t, config, plan, evaluation->timing.median_ms);
+        return;
+    }
+    snprintf(evaluation->reason, sizeof evaluation->reason, "%s",
+             *reason ? reason : fcl_status_text(evaluation->status));
+    fcl_plan_destroy(&plan);
+}
+
+static enum fcl_status compare_plans(struct fcl_trials *t, struct fcl_plan *const *plans,
+                                     size_t count, struct fcl_timing *timings)
+{
+    double medians[FCL_TRIALS_COMPARED][FINAL_ROUNDS];
+    for (int round = 0; round < FINAL_ROUNDS; round++)
+        for (size_t i = 0; i < count; i++) {
+            struct timed_launch timed = {plans[i], &t->bench.args};
+            const enum fcl_status status =
+                fcl_timing_measure(t->device, launch_timed, &timed, 3, 0.0, &timings[i]);
+            if (status)
+                return status;
+            medians[i][round] = timings[i].median_ms;
+        }
+    for (size_t i = 0; i < count; i++)
+        fcl_timing_summarise(medians[i], FINAL_ROUNDS, &timings[i]);
+    return FCL_OK;
+}
+
+enum fcl_status fcl_trials_compare(fcl_trials *t, const struct fcl_config *configs, size_t count,
+                                   struct fcl_timing *timings)
+{
+    struct fcl_plan *plans[FCL_TRIALS_COMPARED] = {0};
+    enum fcl_status status = FCL_OK;
+    if (count > FCL_TRIALS_COMPARED)
+        return fcl_device_fail(t->device, FCL_INVALID_ARGUMENT,
+                               "count is %zu, allowed are up to %d", count, FCL_TRIALS_COMPARED);
+    for (size_t i = 0; i < count && !status; i++) {
+        status = take(t, &configs[i], &plans[i]);
+        if (!status)
+            status = fcl_bench_prepare(&t->bench, plans[i]);
+    }
+    if (!status)
+        status = compare_plans(t, plans, count, timings);
+    for (size_t i = 0; i < count; i++) {
+        if (plans[i])
+            keep(t, &configs[i], plans[i], status ? INFINITY : timings[i].median_ms);
+    }
+    return status;
+}
