@@ -1,7 +1,7 @@
 // `flashcl explain`: why a problem runs as it does on a device, without running it.
 #include "caps_file.h"
+#include "choices.h"
 #include "explanation.h"
-#include "folders.h"
 #include "memory.h"
 #include "message.h"
 #include "problems.h"
@@ -11,7 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static int run_explain(int argc, const char **argv);
 
@@ -128,26 +127,6 @@ static int find_device(struct explain *explain)
 
 // ---- The choice -------------------------------------------------------------------------------
 
-// The user's wisdom; NULL where there is none. Returns the exit code.
-static int load_wisdom(const struct explain *explain, fcl_wisdom **wisdom)
-{
-    char reason[512] = "", *no_folder;
-    char *path = folders_wisdom(explain->options, &no_folder);
-    enum fcl_status status = FCL_OK;
-    *wisdom = NULL;
-    free(no_folder);
-    if (path != NULL && access(path, F_OK) == 0) {
-        *wisdom = fcl_wisdom_create();
-        status = *wisdom != NULL ? fcl_wisdom_load(*wisdom, path, NULL, reason, sizeof(reason))
-                                 : FCL_OUT_OF_MEMORY;
-    }
-    if (status != FCL_OK) {
-        message_error("%s: %s", path, reason[0] != '\0' ? reason : fcl_status_text(status));
-    }
-    free(path);
-    return status_exit(status);
-}
-
 // Fills in what a plan would try. Returns the exit code; that of nothing valid comes with a reason.
 static int choose(struct explain *explain, char *reason, size_t size)
 {
@@ -159,15 +138,8 @@ static int choose(struct explain *explain, char *reason, size_t size)
         explain->choice_count = status == FCL_OK;
         return status_exit(status);
     }
-    fcl_wisdom *wisdom;
-    int code = load_wisdom(explain, &wisdom);
-    if (code == EXIT_OK) {
-        explain->choice_count =
-            fcl_select(problem, FCL_FUSED, &explain->caps, wisdom, explain->choices, reason, size);
-        code = explain->choice_count > 0 ? EXIT_OK : EXIT_NO_CONFIGURATION;
-    }
-    fcl_wisdom_destroy(&wisdom);
-    return code;
+    return choices_list(explain->options, problem, FCL_FUSED, &explain->caps, explain->choices,
+                        &explain->choice_count, reason, size);
 }
 
 // ---- Rows -------------------------------------------------------------------------------------

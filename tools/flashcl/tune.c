@@ -3,8 +3,10 @@
 #include "memory.h"
 #include "message.h"
 #include "problems.h"
+#include "record.h"
 #include "session.h"
 #include "status.h"
+#include "tune_replay.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,14 +21,22 @@ const struct verb verb_tune = {
     .summary = "find and keep the fastest configurations",
     .details =
         "Builds, verifies and times valid configurations of each problem, all where they are few,\n"
-        "else those that a search proposes; then the best ones in turn with the default. A winner "
-        "that beats the default beyond the spread goes into\n"
-        "the wisdom file, from which every later plan of that class of problems on this device\n"
-        "takes it. The rows that are printed have the form of that file. Without problems: a few\n"
-        "small ones.\n\n"
+        "else those that a search proposes; then the best ones in turn with the default. A winner\n"
+        "that beats the default beyond the spread goes into the wisdom file, from which every "
+        "later\n"
+        "plan of that class of problems on this device takes it. The rows that are printed have "
+        "the\n"
+        "form of that file. Without problems: a few small ones.\n\n"
+        "--record writes what was tried in the form T4 of the autotuning community, of which\n"
+        "--replay needs no device: it runs a strategy on recorded results, of FlashCL or of "
+        "another\n"
+        "tuner, and prints which part of the best configuration's speed it reaches after so many\n"
+        "evaluations, in the median and the quartiles of many seeds, beside random.\n\n"
         "The exit code is 6 when a problem has no valid configuration, 7 when the budget ended\n"
         "the search before its end: then the best so far counts.\n\n"
-        "  flashcl tune --budget 300 'fwd h8 q4096 d128 f16 causal-tl'",
+        "  flashcl tune --budget 300 'fwd h8 q4096 d128 f16 causal-tl'\n"
+        "  flashcl tune --strategy exhaustive --record all.json 'fwd h2 q256 d64'\n"
+        "  flashcl tune --replay all.json --strategy seeded",
     .run = run_tune,
 };
 
@@ -41,6 +51,9 @@ static const struct report_column columns[] = {
     {"failed", REPORT_INTEGER, 0, 0},   {"stored", REPORT_INTEGER, 0, 0},
     {"row", REPORT_WORD, 0, 1}};
 
+#define SEEDS 50 // of a replay
+#define SEEDS_LIMIT 10000
+
 static const char *const default_problems[] = {
     "fwd h8 q1024 d64 f32",
     "fwd h8 q1024 d64 f16 causal-tl",
@@ -52,7 +65,8 @@ struct tune {
     char *impl_text;
     char *strategy;
     double seconds;
-    long long evaluations, seed;
+    char *record_path, *replay_path;
+    long long evaluations, seed, seeds;
     int no_store;
     struct problem_list problems;
     struct implementation_list implementations;
@@ -60,6 +74,7 @@ struct tune {
     const struct options *options;
     struct session session;
     struct report report;
+    struct results_writer record;
     double end; // seconds of the clock at which the budget is used up
     char (*rows)[sizeof(((struct fcl_tune_result *)0)->row)]; // wisdom rows of the winners
     size_t row_count;
@@ -100,10 +115,31 @@ static int read_own(struct tune *tune)
                              tune->evaluations);
     }
     int code = implementations_read(&tune->implementations, &verb_tune, tune->impl_text);
-    return code == EXIT_OK
-               ? problems_read(&tune->problems, &verb_tune, tune->options, 0, default_problems,
-                               sizeof(default_problems) / sizeof(default_problems[0]))
-               : code;
+    if (code == EXIT_OK) {
+        code = problems_read(&tune->problems, &verb_tune, tune->options, 0, default_problems,
+                             sizeof(default_problems) / sizeof(default_problems[0]));
+    }
+    if (code == EXIT_OK && tune->record_path != NULL &&
+        (tune->options->argument_count != 1 || tune->implementations.count != 1)) {
+        return options_usage(&verb_tune,
+                             "--record %s: exactly one problem and one --impl are allowed",
+                             tune->record_path);
+    }
+    return code;
+}
+
+// What belongs to --replay, which knows no device and no problem.
+static int read_replay(const struct tune *tune)
+{
+    if (tune->options->argument_count > 0 || tune->record_path != NULL) {
+        return options_usage(&verb_tune, "--replay and %s exclude each other",
+                             tune->record_path != NULL ? "--record" : "problems");
+    }
+    if (tune->seeds < 1 || tune->seeds > SEEDS_LIMIT) {
+        return options_usage(&verb_tune, "--seeds %lld: 1 to %d are allowed", tune->seeds,
+                             SEEDS_LIMIT);
+    }
+    return EXIT_OK;
 }
 
 // Whether winners can be kept, after one warning where they cannot though they should.
@@ -129,6 +165,9 @@ static void show_trial(void *user, const struct fcl_trial *trial)
     if (tune->options->verbose) {
         message_note("%s: %s%s%s", trial->config, status_word(trial->status),
                      trial->reason[0] != '\0' ? ": " : "", trial->reason);
+    }
+    if (tune->record_path != NULL) {
+        record_trial(&tune->record, trial);
     }
     if (trial->status != FCL_UNSUPPORTED) { // pruned ones take no time
         message_progress("%zu/%zu best %.4f ms, %.2f of the default's speed, %s", trial->number,
@@ -217,6 +256,13 @@ static int tune_all(struct tune *tune)
     if (code != EXIT_OK) {
         return code;
     }
+    if (tune->record_path != NULL) {
+        code = record_begin(&tune->record, tune->record_path, tune->options, &tune->session,
+                            &tune->problems.entries[0], tune->implementations.entries[0]);
+    }
+    if (code != EXIT_OK) {
+        return code;
+    }
     int store = prepare_wisdom(tune);
     session_print_device(&tune->session, tune->options);
     report_init(&tune->report, stdout, tune->options->format, REPORT_TABLE, columns,
@@ -232,13 +278,25 @@ static int tune_all(struct tune *tune)
     message_progress_end();
     report_finish(&tune->report);
     print_wisdom(tune);
-    return tune->code;
+    return results_end(&tune->record) ? tune->code : status_graver(tune->code, EXIT_INTERNAL);
+}
+
+static int run_parsed(struct tune *tune)
+{
+    int code = read_own(tune);
+    if (code == EXIT_OK && tune->replay_path != NULL) {
+        code = read_replay(tune);
+        return code == EXIT_OK ? tune_replay(tune->options, tune->replay_path, tune->strategy,
+                                             (uint64_t)tune->seed, (size_t)tune->seeds)
+                               : code;
+    }
+    return code == EXIT_OK ? tune_all(tune) : code;
 }
 
 static int run_tune(int argc, const char **argv)
 {
     struct options options = {.context = NULL};
-    struct tune tune = {.options = &options};
+    struct tune tune = {.options = &options, .seeds = SEEDS};
     struct poptOption table[] = {
         {"impl", '\0', POPT_ARG_STRING, &tune.impl_text, 0,
          "fused: one kernel; unfused: three kernels over a score matrix (default: fused)",
@@ -253,20 +311,27 @@ static int run_tune(int argc, const char **argv)
          "seeded)",
          "NAME"},
         {"seed", '\0', POPT_ARG_LONGLONG, &tune.seed, 0, "of the search (default: 0)", "N"},
+        {"record", '\0', POPT_ARG_STRING, &tune.record_path, 0,
+         "write each configuration that is tried to this file, as T4 results", "FILE"},
+        {"replay", '\0', POPT_ARG_STRING, &tune.replay_path, 0,
+         "run the strategy on the results in this file instead of a device", "FILE"},
+        {"seeds", '\0', POPT_ARG_LONGLONG, &tune.seeds, 0,
+         "replay with so many seeds, from --seed on (default: 50)", "N"},
         {"no-store", '\0', POPT_ARG_NONE, &tune.no_store, 0, "leave the wisdom file as it is",
          NULL},
         POPT_TABLEEND,
     };
     int code = options_parse(&options, &verb_tune, table, argc, argv);
     if (code == OPTIONS_PROCEED) {
-        code = read_own(&tune);
-        code = code == EXIT_OK ? tune_all(&tune) : code;
+        code = run_parsed(&tune);
     }
     session_close(&tune.session);
     problems_free(&tune.problems);
     options_free(&options);
     free(tune.impl_text);
     free(tune.strategy);
+    free(tune.record_path);
+    free(tune.replay_path);
     free(tune.rows);
     return code;
 }
