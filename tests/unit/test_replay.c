@@ -49,21 +49,26 @@ static struct replay must_create(const char *text, struct results *results)
 }
 
 // Seven points of 3 x 2 x 2; parameters come in any order, one point is recorded twice.
-static const char
-    mixed
-        [] = "{\"metadata\":{\"default\":{\"B\":\"row\",\"A\":16,\"P\":false}},\"results\":"
-             "[" RESULT("\"A\":32,\"B\":\"row\",\"P\":true", "8") "," RESULT(
-                 "\"P\":false,\"B\":\"column\",\"A\":8",
-                 "4") "," RESULT("\"A\":16,\"B\":\"row\",\"P\":false",
-                                 "9") "," RESULT("\"A\":16,\"B\":\"row\",\"P\":true",
-                                                 "3") "," FAILURE("\"A\":8,\"B\":\"row\",\"P\":"
-                                                                  "true") "," RESULT("\"A\":16,"
-                                                                                     "\"B\":"
-                                                                                     "\"row\","
-                                                                                     "\"P\":false",
-                                                                                     "5") "," RESULT("\"A\":32,\"B\":\"column\",\"P\":true",
-                                                                                                     "2") "," RESULT("\"A\":8,\"B\":\"column\",\"P\":true",
-                                                                                                                     "7") "]}";
+static const char mixed[] =
+    "{\"metadata\":{\"default\":{\"B\":\"row\",\"A\":16,\"P\":false}},\"results\":"
+    "[" RESULT("\"A\":32,\"B\":\"row\",\"P\":true", "8") "," RESULT(
+        "\"P\":false,\"B\":\"column\",\"A\":8",
+        "4") "," RESULT("\"A\":16,\"B\":\"row\",\"P\":false",
+                        "9") "," RESULT("\"A\":16,\"B\":\"row\",\"P\":true",
+                                        "3") "," FAILURE("\"A\":8,\"B\":\"row\",\"P\":"
+                                                         "true") "," RESULT("\"A\":16,"
+                                                                            "\"B\":"
+                                                                            "\"row\","
+                                                                            "\"P\":false",
+                                                                            "5") "," RESULT("\"A\":"
+                                                                                            "32,"
+                                                                                            "\"B\":"
+                                                                                            "\"colu"
+                                                                                            "mn\","
+                                                                                            "\"P\":"
+                                                                                            "true",
+                                                                                            "2") "," RESULT("\"A\":8,\"B\":\"column\",\"P\":true",
+                                                                                                            "7") "]}";
 
 static void demand_time(const struct replay *replay, const char *point_text, double time)
 {

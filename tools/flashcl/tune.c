@@ -115,17 +115,22 @@ static int read_own(struct tune *tune)
                              tune->evaluations);
     }
     int code = implementations_read(&tune->implementations, &verb_tune, tune->impl_text);
-    if (code == EXIT_OK) {
-        code = problems_read(&tune->problems, &verb_tune, tune->options, 0, default_problems,
-                             sizeof(default_problems) / sizeof(default_problems[0]));
-    }
-    if (code == EXIT_OK && tune->record_path != NULL &&
+    return code == EXIT_OK
+               ? problems_read(&tune->problems, &verb_tune, tune->options, 0, default_problems,
+                               sizeof(default_problems) / sizeof(default_problems[0]))
+               : code;
+}
+
+// A record holds one space.
+static int read_record(const struct tune *tune)
+{
+    if (tune->record_path != NULL &&
         (tune->options->argument_count != 1 || tune->implementations.count != 1)) {
         return options_usage(&verb_tune,
                              "--record %s: exactly one problem and one --impl are allowed",
                              tune->record_path);
     }
-    return code;
+    return EXIT_OK;
 }
 
 // What belongs to --replay, which knows no device and no problem.
@@ -284,13 +289,16 @@ static int tune_all(struct tune *tune)
 static int run_parsed(struct tune *tune)
 {
     int code = read_own(tune);
-    if (code == EXIT_OK && tune->replay_path != NULL) {
-        code = read_replay(tune);
-        return code == EXIT_OK ? tune_replay(tune->options, tune->replay_path, tune->strategy,
-                                             (uint64_t)tune->seed, (size_t)tune->seeds)
-                               : code;
+    if (code != EXIT_OK) {
+        return code;
     }
-    return code == EXIT_OK ? tune_all(tune) : code;
+    code = tune->replay_path != NULL ? read_replay(tune) : read_record(tune);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    return tune->replay_path != NULL ? tune_replay(tune->options, tune->replay_path, tune->strategy,
+                                                   (uint64_t)tune->seed, (size_t)tune->seeds)
+                                     : tune_all(tune);
 }
 
 static int run_tune(int argc, const char **argv)
