@@ -127,12 +127,13 @@ enum fcl_status fcl_trials_store(fcl_trials *t, const struct fcl_config *config)
 // ---- verification
 
 // Whether a row agrees with that of the first accepted candidate, within rounding relative to its
-// largest number.
+// largest number; numbers too small to be normal are rounded to whole steps.
 static int row_agrees(const void *a, const void *b, enum fcl_dtype dtype, size_t first,
                       size_t count)
 {
     static const double roundoff[] = {
         [FCL_F32] = 0x1p-24, [FCL_F16] = 0x1p-11, [FCL_BF16] = 0x1p-8};
+    static const double step[] = {[FCL_F32] = 0x1p-149, [FCL_F16] = 0x1p-24, [FCL_BF16] = 0x1p-133};
     double most = 0.0, worst = 0.0;
     for (size_t i = first; i < first + count; i++) {
         const double x = fcl_element_load(a, dtype, (int64_t)i);
@@ -144,7 +145,7 @@ static int row_agrees(const void *a, const void *b, enum fcl_dtype dtype, size_t
         most = fmax(most, fabs(x));
         worst = fmax(worst, fabs(x - y));
     }
-    return worst <= (8 * roundoff[dtype] + 0x1p-16) * most;
+    return worst <= (8 * roundoff[dtype] + 0x1p-16) * most + 4 * step[dtype];
 }
 
 static int all_agree(const void *a, const void *b, enum fcl_dtype dtype, size_t count, size_t row)

@@ -84,6 +84,20 @@ static void candidates_are_verified_and_timed(void **state)
     assert_false(test_file_exists(f->wisdom));
 }
 
+// Rows of tiny numbers, which f16 holds in whole steps only, do not make candidates disagree.
+static void tiny_numbers_agree(void **state)
+{
+    struct fixture *f = fixture_of(state);
+    struct fcl_problem problem;
+    struct fcl_tune_result result;
+    const struct fcl_tune_options options = {
+        .struct_size = sizeof options, .evaluations = 3, .strategy = "exhaustive"};
+    assert_int_equal(fcl_problem_parse("fwd h2 q256 d128 f16", &problem, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_attention_tune(f->opencl.device, &problem, &options, &result),
+                     FCL_BUDGET_REACHED);
+    assert_int_equal(result.failed, 0);
+}
+
 // Writes a wisdom file that says the problem's first test configuration is best under `driver`, and
 // opens the device with it, as another process would.
 static void know(struct fixture *f, const char *driver)
@@ -200,6 +214,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(candidates_are_verified_and_timed),
+        TEST(tiny_numbers_agree),
         TEST(wisdom_is_used),
         TEST(another_drivers_wisdom_is_adopted),
         TEST(wrong_results_never_win),
