@@ -298,6 +298,7 @@ struct fcl_evaluation {
     char reason[256];       // why not OK; "" otherwise
     double ratio;           // error as a part of the tolerance; 0 where nothing is compared
     double build_ms;        // 0 where it was built before
+    double verify_ms;       // running once and comparing; 0 where that is not known
     struct fcl_timing timing;
 };
 

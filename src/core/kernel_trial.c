@@ -363,10 +363,12 @@ static enum fcl_status try_point(struct trial *trial, double best_ms)
         status = prepare(trial);
     if (status != FCL_OK)
         return status;
+    const double start = fcl_now_ms();
     trial->trials->spoilt = 1; // until it is seen to be well
     status = run_once(trial);
     if (status == FCL_OK)
         status = judge(trial, 1);
+    trial->evaluation->verify_ms = fcl_now_ms() - start;
     if (status == FCL_OK)
         status = measure(trial, best_ms);
     if (status == FCL_OK)
