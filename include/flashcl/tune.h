@@ -4,6 +4,7 @@
 #ifndef FLASHCL_TUNE_H
 #define FLASHCL_TUNE_H
 
+#include "kernel.h"
 #include "search.h"
 #include "types.h"
 
@@ -330,6 +331,7 @@ struct fcl_evaluation {
     char reason[256];       // why not OK; "" otherwise
     double ratio;           // error as a part of the tolerance; 0 where nothing is compared
     double build_ms;        // 0 where it was built before
+    double verify_ms;       // running once and comparing; 0 where that is not known
     struct fcl_timing timing;
 };
 
@@ -386,6 +388,47 @@ struct fcl_tuner_result {
 FCL_API enum fcl_status fcl_tuner_run(const fcl_space *space, const struct fcl_evaluator *evaluator,
                                       const struct fcl_tuner_options *options,
                                       struct fcl_tuner_result *result, char *reason, size_t size);
+
+// ---- A user's own kernel ------------------------------------------------------------------------
+
+// A kernel with its buffers on a device, ready to be tried at any valid point of its space.
+// Thread-safety: one thread at a time.
+typedef struct fcl_kernel_trials fcl_kernel_trials;
+
+// Makes and fills the buffers, and runs the reference kernel where there is one. The spec's
+// pointers are not copied. Errors, with a sentence in the log: those of fcl_kernel_validate, and of
+// the reference kernel BUILD_FAILED, UNSUPPORTED, WRONG_RESULT (it wrote outside of an output);
+// DEVICE_ERROR, OUT_OF_MEMORY; then *created is NULL. Blocks.
+FCL_API enum fcl_status fcl_kernel_trials_create(fcl_device *device,
+                                                 const struct fcl_kernel_spec *spec,
+                                                 fcl_kernel_trials **created);
+FCL_API void fcl_kernel_trials_destroy(fcl_kernel_trials **trials);
+
+// What a tuner needs. Evaluating a point checks its sizes against the device, builds it (never into
+// the device's cache), checks them against the built kernel, runs it once with outputs restored and
+// between guard bands, compares every number, times it, and judges the guards and - where no vector
+// is read and written - every number again. An evaluation's status and reason are
+//     OK
+//     UNSUPPORTED       sizes that the device or the built kernel does not allow
+//     BUILD_FAILED      the compiler's first error
+//     WRONG_RESULT      the argument, which number, what it is and what was expected; or that
+//                       the kernel wrote before or behind it
+//     DEVICE_ERROR, OUT_OF_MEMORY    the OpenCL call and its error
+//     INVALID_ARGUMENT  sizes or values that are no numbers, another number of arguments
+// A kernel that hangs or crashes takes the process with it. Lives as long as the trials.
+FCL_API struct fcl_evaluator fcl_kernel_trials_evaluator(fcl_kernel_trials *trials);
+
+struct fcl_kernel_result {
+    struct fcl_tuner_result tuner;
+    char winner[512]; // text form of the point; "" where none passed
+};
+
+// All in one call: trials, fcl_tuner_run (options NULL: defaults), the winner's text. Errors: those
+// of both, with a sentence in the log. Blocks. Thread-safety: safe, but concurrent work on the
+// device spoils the figures.
+FCL_API enum fcl_status fcl_kernel_tune(fcl_device *device, const struct fcl_kernel_spec *spec,
+                                        const struct fcl_tuner_options *options,
+                                        struct fcl_kernel_result *result);
 
 // ---- Tuning attention -------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "element.h"
+#include "core/element.h"
 #include "problem.h"
 
 // One row's view of its inputs. Hidden keys are outside of it: `visible` counts from key 0.

@@ -22,7 +22,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "element.h"
+#include "core/element.h"
 #include "problem.h"
 
 #define F32_ROUNDOFF 0x1p-24

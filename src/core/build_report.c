@@ -191,3 +191,21 @@ void fcl_build_report(struct fcl_text *report, const char *log, const char *sour
     if (show_places(report, text, source, 1) == 0)
         show_places(report, text, source, 0);
 }
+
+void fcl_build_first_error(const char *log, char *line, size_t size)
+{
+    struct piece first = {NULL, NULL};
+    for (const char *at = log; at != NULL && *at != 0; at += strcspn(at, "\n")) {
+        while (is_blank(*at))
+            at++;
+        const struct piece message = {at, at + strcspn(at, "\r\n")};
+        const int error = contains(message, "error");
+        if (message.start < message.end && (first.start == NULL || error))
+            first = message;
+        if (error)
+            break;
+    }
+    fcl_fail(line, size, FCL_BUILD_FAILED, "%.*s",
+             first.start != NULL ? (int)fcl_min(first.end - first.start, 4096) : 4096,
+             first.start != NULL ? first.start : "the driver gave no build log");
+}

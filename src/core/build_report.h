@@ -11,4 +11,8 @@
 // so.
 void fcl_build_report(struct fcl_text *report, const char *log, const char *source);
 
+// Writes the first line that speaks of an error, or the first line there is, without blanks around
+// it; says so where there is none. Cut at `size`.
+void fcl_build_first_error(const char *log, char *line, size_t size);
+
 #endif

@@ -28,7 +28,9 @@ static enum fcl_status fail(const struct making *making, enum fcl_status status,
     struct fcl_text text = {0};
     fcl_text_add(&text, "%s: %s%s failed: ", making->request->label, what, which);
     fcl_cl_error_add(&text, code);
-    fcl_log_write(&making->device->log, making->level, "%s", text.failed ? what : text.data);
+    const char *sentence = text.failed ? what : text.data;
+    fcl_log_write(&making->device->log, making->level, "%s", sentence);
+    fcl_fail(making->request->reason, making->request->reason_size, status, "%s", sentence);
     fcl_text_free(&text);
     return status;
 }
@@ -162,6 +164,17 @@ static void report_build(const struct making *making, cl_int code)
     fcl_text_free(&report);
 }
 
+// What the compiler complains of first, as the reason.
+static void tell_error(const struct making *making)
+{
+    const struct fcl_program_request *request = making->request;
+    if (request->reason == NULL)
+        return;
+    char *log = fcl_build_log(making->program->program, making->device->id);
+    fcl_build_first_error(log, request->reason, request->reason_size);
+    free(log);
+}
+
 static enum fcl_status from_source(const struct making *making)
 {
     const char *source = making->request->source;
@@ -172,7 +185,10 @@ static enum fcl_status from_source(const struct making *making)
         return fail(making, fcl_cl_status(code), code, "clCreateProgramWithSource", "");
     code = build(making);
     report_build(making, code);
-    return code == CL_SUCCESS ? finish(making) : FCL_BUILD_FAILED;
+    if (code == CL_SUCCESS)
+        return finish(making);
+    tell_error(making);
+    return FCL_BUILD_FAILED;
 }
 
 // Whether the cache has a binary that the driver and the proof accept.

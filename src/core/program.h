@@ -28,6 +28,8 @@ struct fcl_program_request {
     const char *kernels[FCL_PROGRAM_KERNELS]; // names, NULL after the last
     fcl_program_proof proof;                  // NULL: none
     void *user;
+    char *reason; // receives a sentence when the program cannot be made; NULL: none
+    size_t reason_size;
     int quiet;       // 1: log failures as debug messages: a candidate among many
     int memory_only; // 1: do not touch the cache: a candidate that may lose
 };

@@ -8,7 +8,7 @@ test_usage() {
     run
     expect "no verb prints help" 0
     check "help lists the verbs" grep -q '^  wisdom' "$work/out"
-    for verb in info run check bench peak tune explain dump cache wisdom; do
+    for verb in info run check bench peak tune tune-kernel explain dump cache wisdom; do
         run $verb --help
         expect "help of $verb" 0
         check "help of $verb names its options" grep -q -e '--cache-dir' "$work/out"
@@ -582,9 +582,4 @@ test_output() {
     quiet "nothing on stderr otherwise, as it is no terminal" 0
 }
 
-for group in usage problems devices npy_errors run bench compare peak check cache cache_folders dump tune output; do
-    case $group in
-    *"$filter"*) test_$group ;;
-    esac
-done
-finish
+run_groups usage problems devices npy_errors run bench compare peak check cache cache_folders dump tune output

@@ -136,9 +136,4 @@ test_device() {
     check "says so in words" grep -q "^  limited by" "$work/out"
 }
 
-for group in usage text rows all origin device; do
-    case $group in
-    *"$filter"*) test_$group ;;
-    esac
-done
-finish
+run_groups usage text rows all origin device

@@ -118,9 +118,4 @@ END
     refuse "record that cannot be written" 5 "missing/own.json: cannot be written"
 }
 
-for group in usage tiny random recorded record; do
-    case $group in
-    *"$filter"*) test_$group ;;
-    esac
-done
-finish
+run_groups usage tiny random recorded record

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "attention/element.h"
+#include "core/element.h"
 #include "kernels.h"
 
 #define HIDDEN (-3.402823466e38f)

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "attention/element.h"
+#include "core/element.h"
 #include "kernels.h"
 #include "noise.h"
 

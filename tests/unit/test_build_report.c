@@ -162,6 +162,27 @@ static void an_empty_log_is_said_to_be_empty(void **state)
     }
 }
 
+static void the_first_error_is_found(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *log, *line;
+    } cases[] = {
+        {"a.cl:1: warning: w\n\r\n  a.cl:2: error: e\r\na.cl:3: error: f\n", "a.cl:2: error: e"},
+        {"\n \n\tfirst \nsecond\n", "first "},
+        {"last line", "last line"},
+        {" \n\n", "the driver gave no build log"},
+        {"", "the driver gave no build log"},
+        {NULL, "the driver gave no build log"}};
+    char line[64];
+    for (size_t i = 0; i < FCL_COUNT(cases); i++) {
+        fcl_build_first_error(cases[i].log, line, sizeof line);
+        assert_string_equal(line, cases[i].line);
+    }
+    fcl_build_first_error("an error", line, 4);
+    assert_string_equal(line, "an ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +193,7 @@ int main(void)
         cmocka_unit_test(errors_come_before_other_messages),
         cmocka_unit_test(logs_without_places_are_just_shown),
         cmocka_unit_test(an_empty_log_is_said_to_be_empty),
+        cmocka_unit_test(the_first_error_is_found),
     };
     return cmocka_run_group_tests_name("build report", tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "attention/element.h"
+#include "core/element.h"
 
 #define F16_PATTERNS 0x7c00 // finite ones of one sign, from 0 up
 #define BF16_PATTERNS 0x7f80

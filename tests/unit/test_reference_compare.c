@@ -7,7 +7,7 @@
 
 #include <flashcl/tune.h>
 
-#include "attention/element.h"
+#include "core/element.h"
 #include "core/common.h"
 #include "noise.h"
 

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 static const struct verb *const verbs[] = {
-    &verb_info, &verb_run,     &verb_check, &verb_bench, &verb_peak,
-    &verb_tune, &verb_explain, &verb_dump,  &verb_cache, &verb_wisdom,
+    &verb_info,        &verb_run,     &verb_check, &verb_bench, &verb_peak,   &verb_tune,
+    &verb_tune_kernel, &verb_explain, &verb_dump,  &verb_cache, &verb_wisdom,
 };
 
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
@@ -41,7 +41,7 @@ static int print_overview(void)
                                "Fused attention on any OpenCL device. Verbs, each with more under "
                                "`flashcl VERB --help`:\n");
     for (size_t i = 0; i < VERB_COUNT; i++) {
-        memory_append(&usage, "  %-7s %s\n", verbs[i]->name, verbs[i]->summary);
+        memory_append(&usage, "  %-11s %s\n", verbs[i]->name, verbs[i]->summary);
     }
     options_print_overview(stdout, usage);
     printf("\n%s\n%s", problem_help, exit_help);
@@ -56,9 +56,8 @@ static const struct verb *find_verb(const char *name)
             return verbs[i];
         }
     }
-    message_error("'%s' is no verb; info, run, check, bench, peak, tune, explain, dump, cache, "
-                  "wisdom and help "
-                  "are allowed",
+    message_error("'%s' is no verb; info, run, check, bench, peak, tune, tune-kernel, explain, "
+                  "dump, cache, wisdom and help are allowed",
                   name);
     return NULL;
 }

@@ -1,4 +1,5 @@
 // `flashcl tune`: the fastest verified configuration of each problem, kept as wisdom.
+#include "budget.h"
 #include "folders.h"
 #include "memory.h"
 #include "message.h"
@@ -63,10 +64,9 @@ static const char *const default_problems[] = {
 struct tune {
     // From the command line.
     char *impl_text;
-    char *strategy;
-    double seconds;
+    struct budget budget;
     char *record_path, *replay_path;
-    long long evaluations, seed, seeds;
+    long long seeds;
     int no_store;
     struct problem_list problems;
     struct implementation_list implementations;
@@ -88,33 +88,13 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-// NULL is the default.
-static int knows_strategy(const char *name)
-{
-    const char *known;
-    int found = name == NULL;
-    for (size_t i = 0; !found && (known = fcl_search_strategy(i, NULL)) != NULL; i++) {
-        found = strcmp(known, name) == 0;
-    }
-    return found;
-}
-
 static int read_own(struct tune *tune)
 {
-    if (!(tune->seconds >= 0) || !isfinite(tune->seconds)) {
-        return options_usage(&verb_tune, "--budget %g: 0 (none) or more seconds are allowed",
-                             tune->seconds);
+    int code = budget_check(&tune->budget, &verb_tune);
+    if (code != EXIT_OK) {
+        return code;
     }
-    if (!knows_strategy(tune->strategy)) {
-        return options_usage(&verb_tune,
-                             "--strategy %s: exhaustive, random, greedy and seeded are allowed",
-                             tune->strategy);
-    }
-    if (tune->evaluations < 0) {
-        return options_usage(&verb_tune, "--max-evals %lld: 0 (all) or more is allowed",
-                             tune->evaluations);
-    }
-    int code = implementations_read(&tune->implementations, &verb_tune, tune->impl_text);
+    code = implementations_read(&tune->implementations, &verb_tune, tune->impl_text);
     return code == EXIT_OK
                ? problems_read(&tune->problems, &verb_tune, tune->options, 0, default_problems,
                                sizeof(default_problems) / sizeof(default_problems[0]))
@@ -219,17 +199,17 @@ static void tune_problem(struct tune *tune, const struct problem_entry *entry,
                          enum fcl_implementation implementation, int store)
 {
     struct fcl_tune_result result = {.stored = 0};
-    double left = tune->seconds > 0 ? tune->end - now() : 0;
+    double left = tune->budget.seconds > 0 ? tune->end - now() : 0;
     enum fcl_status status = FCL_BUDGET_REACHED;
     session_forget(&tune->session);
-    if (tune->seconds == 0 || left > 0) {
+    if (tune->budget.seconds == 0 || left > 0) {
         const struct fcl_tune_options options = {
             .struct_size = sizeof(options),
             .implementation = implementation,
             .seconds = left,
-            .evaluations = (size_t)tune->evaluations,
-            .strategy = tune->strategy,
-            .seed = (uint64_t)tune->seed,
+            .evaluations = (size_t)tune->budget.evaluations,
+            .strategy = tune->budget.strategy,
+            .seed = (uint64_t)tune->budget.seed,
             .progress = show_trial,
             .user = tune,
             .store = store,
@@ -274,7 +254,7 @@ static int tune_all(struct tune *tune)
                 sizeof(columns) / sizeof(columns[0]));
     tune->rows =
         memory_get(tune->problems.count * tune->implementations.count, sizeof(*tune->rows));
-    tune->end = now() + tune->seconds;
+    tune->end = now() + tune->budget.seconds;
     for (size_t i = 0; i < tune->problems.count; i++) {
         for (size_t j = 0; j < tune->implementations.count; j++) {
             tune_problem(tune, &tune->problems.entries[i], tune->implementations.entries[j], store);
@@ -296,29 +276,22 @@ static int run_parsed(struct tune *tune)
     if (code != EXIT_OK) {
         return code;
     }
-    return tune->replay_path != NULL ? tune_replay(tune->options, tune->replay_path, tune->strategy,
-                                                   (uint64_t)tune->seed, (size_t)tune->seeds)
-                                     : tune_all(tune);
+    return tune->replay_path != NULL
+               ? tune_replay(tune->options, tune->replay_path, tune->budget.strategy,
+                             (uint64_t)tune->budget.seed, (size_t)tune->seeds)
+               : tune_all(tune);
 }
 
 static int run_tune(int argc, const char **argv)
 {
     struct options options = {.context = NULL};
     struct tune tune = {.options = &options, .seeds = SEEDS};
+    budget_init(&tune.budget);
     struct poptOption table[] = {
         {"impl", '\0', POPT_ARG_STRING, &tune.impl_text, 0,
          "fused: one kernel; unfused: three kernels over a score matrix (default: fused)",
          "fused,unfused"},
-        {"budget", '\0', POPT_ARG_DOUBLE, &tune.seconds, 0,
-         "stop after this time, all problems together (default: none)", "SECONDS"},
-        {"max-evals", '\0', POPT_ARG_LONGLONG, &tune.evaluations, 0,
-         "stop after so many configurations of a problem (default: all)", "N"},
-        {"strategy", '\0', POPT_ARG_STRING, &tune.strategy, 0,
-         "exhaustive, random, greedy or seeded (default: exhaustive for fewer than 300 points, "
-         "else "
-         "seeded)",
-         "NAME"},
-        {"seed", '\0', POPT_ARG_LONGLONG, &tune.seed, 0, "of the search (default: 0)", "N"},
+        OPTION_BUDGET(&tune.budget),
         {"record", '\0', POPT_ARG_STRING, &tune.record_path, 0,
          "write each configuration that is tried to this file, as T4 results", "FILE"},
         {"replay", '\0', POPT_ARG_STRING, &tune.replay_path, 0,
@@ -337,9 +310,9 @@ static int run_tune(int argc, const char **argv)
     problems_free(&tune.problems);
     options_free(&options);
     free(tune.impl_text);
-    free(tune.strategy);
     free(tune.record_path);
     free(tune.replay_path);
+    budget_free(&tune.budget);
     free(tune.rows);
     return code;
 }

@@ -1,10 +1,10 @@
 // Elements of host tensors as floats.
-#ifndef FCL_ATTENTION_ELEMENT_H
-#define FCL_ATTENTION_ELEMENT_H
+#ifndef FCL_CORE_ELEMENT_H
+#define FCL_CORE_ELEMENT_H
 
 #include <flashcl/tune.h>
 
-#include "core/common.h"
+#include "common.h"
 
 // Converts `count` elements that stand `stride` elements apart, beginning with element `first`.
 void fcl_element_load_row(const void *data, enum fcl_dtype dtype, int64_t first, int64_t stride,

@@ -1,0 +1,478 @@
+// `flashcl tune-kernel`: the fastest right point of a user's own kernel.
+#include "budget.h"
+#include "kernel_args.h"
+#include "kernel_json.h"
+#include "memory.h"
+#include "message.h"
+#include "output.h"
+#include "session.h"
+#include "status.h"
+#include "t4.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int run_tune_kernel(int argc, const char **argv);
+
+const struct verb verb_tune_kernel = {
+    .name = "tune-kernel",
+    .arguments = "KERNEL.cl|SPEC.json",
+    .summary = "find the fastest right parameters of your own kernel",
+    .details =
+        "Builds, runs, compares and times points of the kernel's parameters, all where they are\n"
+        "few, else those that a search proposes; then the best ones in turn. Parameters reach the\n"
+        "kernel as #define lines. A point counts only when its results are right, and nothing was\n"
+        "written outside of a buffer.\n\n"
+        "KERNEL.cl is described by options. SPEC.json is in the autotuning community's format T1\n"
+        "with three fields of our own: ReferenceKernel in KernelSpecification, AbsoluteTolerance\n"
+        "and RelativeTolerance in Arguments; whatever else is unknown is refused. --output writes\n"
+        "results in the format T4. A kernel that hangs or crashes ends the command; what was\n"
+        "written so far stays.\n\n"
+        "The exit code is 6 when no point passed, 7 when the budget ended the "
+        "search.\n\n" KERNEL_ARGS_HELP
+        "\n  flashcl tune-kernel add.cl --kernel add --param LOCAL=32,64,128 --global 4096 \\\n"
+        "      --local LOCAL --arg 'c:float[4096] write' --arg 'a:float[4096]' --arg "
+        "'b:float[4096]'\n"
+        "  flashcl tune-kernel gemm.json --metric 'gflops=2 * M * N * K / time_ms / 1e6'",
+    .run = run_tune_kernel,
+};
+
+#define METRIC_COLUMN 8
+
+static const struct report_column columns[] = {
+    {"kernel", REPORT_WORD, 0, 0},      {"device", REPORT_WORD, 0, 1},
+    {"driver", REPORT_WORD, 0, 1},      {"winner", REPORT_WORD, 0, 0},
+    {"status", REPORT_WORD, 0, 0},      {"median_ms", REPORT_FIXED, 4, 0},
+    {"default_ms", REPORT_FIXED, 4, 0}, {"speedup", REPORT_FIXED, 3, 0},
+    {NULL, REPORT_SIGNIFICANT, 6, 0}, // the metric
+    {"spread", REPORT_FIXED, 3, 0},     {"clock", REPORT_WORD, 0, 0},
+    {"points", REPORT_INTEGER, 0, 0},   {"excluded", REPORT_INTEGER, 0, 0},
+    {"tried", REPORT_INTEGER, 0, 0},    {"failed", REPORT_INTEGER, 0, 0}};
+
+#define COLUMN_COUNT (sizeof(columns) / sizeof(columns[0]))
+
+// A number that is computed for each timed point.
+struct metric {
+    char *name; // NULL: none
+    fcl_expression *expression;
+};
+
+struct failures {
+    size_t count;
+    char first[256]; // reason of the first
+};
+
+struct tuning {
+    // From the command line.
+    struct kernel_args args;
+    struct budget budget;
+    char *metric_text, *output, *emit;
+    // Under way.
+    const struct options *options;
+    struct kernel_job job;
+    struct session session;
+    struct metric metric;
+    fcl_kernel_trials *trials;
+    struct fcl_evaluator inner; // of the trials
+    struct t4 t4;
+    int unwritten; // 1: writing results failed
+    double end_ms; // of the last evaluation
+    uint64_t standard;
+    struct failures failures[FCL_IO_ERROR + 1]; // by status
+};
+
+static double now_ms(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+}
+
+// ---- The metric -------------------------------------------------------------------------------
+
+static int read_metric(struct tuning *tuning)
+{
+    const char *names[FCL_SPACE_NAMES + 1];
+    const fcl_space *space = tuning->job.space;
+    const char *text = tuning->metric_text, *equals = text != NULL ? strchr(text, '=') : NULL;
+    char why[256];
+    size_t count = fcl_space_parameters(space);
+    if (text == NULL) {
+        return EXIT_OK;
+    }
+    if (equals == NULL || equals == text) {
+        return options_usage(&verb_tune_kernel, "--metric %s: NAME=EXPRESSION is allowed", text);
+    }
+    for (size_t i = 0; i < count; i++) {
+        names[i] = fcl_space_parameter_name(space, i);
+    }
+    names[count] = "time_ms";
+    if (fcl_expression_compile(equals + 1, names, count + 1, &tuning->metric.expression, why,
+                               sizeof(why)) != FCL_OK) {
+        return options_usage(&verb_tune_kernel, "--metric %s: %s", text, why);
+    }
+    tuning->metric.name = memory_print("%.*s", (int)(equals - text), text);
+    return EXIT_OK;
+}
+
+// NaN where it cannot be computed.
+static double compute_metric(const struct tuning *tuning, uint64_t point, double ms)
+{
+    struct fcl_value values[FCL_SPACE_NAMES + 1], result;
+    const fcl_space *space = tuning->job.space;
+    size_t count = fcl_space_parameters(space);
+    if (tuning->metric.expression == NULL) {
+        return NAN;
+    }
+    for (size_t i = 0; i < count; i++) {
+        values[i] = fcl_space_value(space, i, fcl_point_place(space, point, i));
+    }
+    values[count] = fcl_value_real(ms);
+    if (fcl_expression_evaluate(tuning->metric.expression, values, &result, NULL, 0) != FCL_OK ||
+        result.kind == FCL_VALUE_TEXT) {
+        return NAN;
+    }
+    return result.kind == FCL_VALUE_REAL ? result.real : (double)result.integer;
+}
+
+// ---- What was asked for -----------------------------------------------------------------------
+
+static int is_json(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 5 && strcmp(path + length - 5, ".json") == 0;
+}
+
+static int read_job(struct tuning *tuning)
+{
+    char reason[1024];
+    const char *path;
+    const char *given = kernel_args_given(&tuning->args);
+    if (tuning->options->argument_count != 1) {
+        return options_usage(&verb_tune_kernel, "%zu files; 1 is allowed",
+                             tuning->options->argument_count);
+    }
+    path = tuning->options->arguments[0];
+    if (is_json(path) && given != NULL) {
+        return options_usage(&verb_tune_kernel, "--%s: %s describes the kernel", given, path);
+    }
+    if (is_json(path)
+            ? kernel_json_read(path, &tuning->job, reason, sizeof(reason))
+            : kernel_args_read(&tuning->args, path, &tuning->job, reason, sizeof(reason))) {
+        return EXIT_OK;
+    }
+    return options_usage(&verb_tune_kernel, "%s", reason);
+}
+
+// The command line's budget goes before the file's.
+static void complete_budget(struct tuning *tuning)
+{
+    struct budget *budget = &tuning->budget;
+    const struct kernel_job *job = &tuning->job;
+    budget->seconds = budget->seconds > 0 ? budget->seconds : job->seconds;
+    budget->seed = budget->seed != 0 ? budget->seed : job->seed;
+    if (budget->strategy == NULL && job->strategy != NULL) {
+        budget->strategy = memory_print("%s", job->strategy);
+    }
+    if (budget->evaluations == 0) {
+        long long part = (long long)ceil(job->fraction * (double)fcl_space_count(job->space));
+        budget->evaluations = job->evaluations;
+        if (part > 0 && (budget->evaluations == 0 || part < budget->evaluations)) {
+            budget->evaluations = part;
+        }
+    }
+}
+
+static int find_standard(struct tuning *tuning)
+{
+    char reason[256];
+    const fcl_space *space = tuning->job.space;
+    const char *text = tuning->job.standard;
+    tuning->standard = FCL_NO_POINT;
+    if (text == NULL) {
+        return EXIT_OK;
+    }
+    if (fcl_point_parse(space, text, &tuning->standard, reason, sizeof(reason)) != FCL_OK) {
+        return options_usage(&verb_tune_kernel, "default %s: %s", text, reason);
+    }
+    if (fcl_point_validate(space, tuning->standard, reason, sizeof(reason)) != FCL_OK) {
+        return options_usage(&verb_tune_kernel, "default %s is not valid: %s", text, reason);
+    }
+    return EXIT_OK;
+}
+
+static int read_own(struct tuning *tuning)
+{
+    int code = budget_check(&tuning->budget, &verb_tune_kernel);
+    code = code == EXIT_OK ? read_job(tuning) : code;
+    code = code == EXIT_OK ? read_metric(tuning) : code;
+    code = code == EXIT_OK ? find_standard(tuning) : code;
+    if (code == EXIT_OK) {
+        complete_budget(tuning);
+    }
+    return code;
+}
+
+// ---- Evaluating -------------------------------------------------------------------------------
+
+static void record(struct tuning *tuning, uint64_t point, const struct fcl_evaluation *evaluation,
+                   double start_ms)
+{
+    const struct t4_entry entry = {
+        .space = tuning->job.space,
+        .point = point,
+        .evaluation = evaluation,
+        .framework_ms = fmax(0, now_ms() - start_ms - evaluation->build_ms - evaluation->verify_ms),
+        .search_ms = start_ms - tuning->end_ms,
+        .metric = tuning->metric.name,
+        .metric_value = compute_metric(tuning, point, evaluation->timing.median_ms),
+    };
+    if (tuning->t4.file != NULL && !t4_add(&tuning->t4, &entry)) {
+        tuning->unwritten = 1;
+    }
+}
+
+static void evaluate(void *user, uint64_t point, double best_ms, struct fcl_evaluation *evaluation)
+{
+    struct tuning *tuning = user;
+    double start_ms = now_ms();
+    tuning->inner.evaluate(tuning->inner.user, point, best_ms, evaluation);
+    struct failures *failures = &tuning->failures[evaluation->status];
+    if (failures->count++ == 0) {
+        snprintf(failures->first, sizeof(failures->first), "%s", evaluation->reason);
+    }
+    record(tuning, point, evaluation, start_ms);
+    tuning->end_ms = now_ms();
+}
+
+static enum fcl_status compare(void *user, const uint64_t *points, size_t count,
+                               struct fcl_timing *timings)
+{
+    const struct tuning *tuning = user;
+    return tuning->inner.compare(tuning->inner.user, points, count, timings);
+}
+
+static int stop(void *user)
+{
+    const struct tuning *tuning = user;
+    return tuning->unwritten;
+}
+
+static void show_step(void *user, const struct fcl_tuner_step *step)
+{
+    const struct tuning *tuning = user;
+    char text[512];
+    fcl_point_format(tuning->job.space, step->point, text, sizeof(text));
+    if (tuning->options->verbose) {
+        message_note("%s: %s%s%s", text, status_word(step->evaluation->status),
+                     step->evaluation->reason[0] != '\0' ? ": " : "", step->evaluation->reason);
+    }
+    message_progress("%zu/%zu best %.4f ms, %s", step->number, step->total, step->best_ms, text);
+}
+
+static enum fcl_status run_tuner(struct tuning *tuning, struct fcl_tuner_result *result,
+                                 char *reason, size_t size)
+{
+    const struct fcl_evaluator evaluator = {
+        .user = tuning, .evaluate = evaluate, .compare = compare, .stop = stop};
+    const struct fcl_tuner_options options = {
+        .struct_size = sizeof(options),
+        .search = {.struct_size = sizeof(options.search),
+                   .strategy = tuning->budget.strategy,
+                   .seed = (uint64_t)tuning->budget.seed,
+                   .seed_points = &tuning->standard,
+                   .seed_point_count = tuning->standard != FCL_NO_POINT,
+                   .evaluations = (size_t)tuning->budget.evaluations},
+        .seconds = tuning->budget.seconds,
+        .progress = show_step,
+        .user = tuning,
+    };
+    tuning->inner = fcl_kernel_trials_evaluator(tuning->trials);
+    tuning->end_ms = now_ms();
+    return fcl_tuner_run(tuning->job.space, &evaluator, &options, result, reason, size);
+}
+
+// ---- Output -----------------------------------------------------------------------------------
+
+static void print_row(const struct tuning *tuning, enum fcl_status status,
+                      const struct fcl_tuner_result *result)
+{
+    struct report_column own[COLUMN_COUNT];
+    const fcl_space *space = tuning->job.space;
+    struct report report;
+    size_t count = 0;
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        own[count] = columns[i];
+        if (i == METRIC_COLUMN) {
+            own[count].name = tuning->metric.name;
+        }
+        count += own[count].name != NULL;
+    }
+    report_init(&report, stdout, tuning->options->format, REPORT_TABLE, own, count);
+    report_row(&report);
+    report_set_text(&report, "kernel", tuning->job.spec.name);
+    report_set_text(&report, "device", tuning->session.entry->name);
+    report_set_text(&report, "driver", tuning->session.caps->driver);
+    report_set_text(&report, "status", status_word(status));
+    report_set_integer(&report, "points", (int64_t)fcl_space_count(space));
+    report_set_integer(&report, "excluded",
+                       (int64_t)(fcl_space_size(space) - fcl_space_count(space)));
+    report_set_integer(&report, "tried", (int64_t)result->tried);
+    report_set_integer(&report, "failed", (int64_t)result->failed);
+    if (result->winner != FCL_NO_POINT) {
+        char text[512];
+        fcl_point_format(space, result->winner, text, sizeof(text));
+        report_set_text(&report, "winner", text);
+        report_set_real(&report, "median_ms", result->timing.median_ms);
+        report_set_real(&report, "spread", result->timing.spread);
+        report_set_text(&report, "clock", fcl_clock_text(result->timing.clock));
+        if (tuning->metric.name != NULL) {
+            report_set_real(&report, tuning->metric.name,
+                            compute_metric(tuning, result->winner, result->timing.median_ms));
+        }
+        if (result->default_timing.median_ms > 0) {
+            report_set_real(&report, "default_ms", result->default_timing.median_ms);
+            report_set_real(&report, "speedup",
+                            result->default_timing.median_ms / result->timing.median_ms);
+        }
+    }
+    report_row_end(&report);
+    report_finish(&report);
+}
+
+// Why points did not count: what the text form ends with.
+static void print_failures(const struct tuning *tuning)
+{
+    const fcl_space *space = tuning->job.space;
+    if (tuning->options->format != REPORT_TEXT) {
+        return;
+    }
+    for (size_t i = 0; i < fcl_space_reasons(space); i++) {
+        uint64_t points;
+        const char *reason = fcl_space_reason(space, i, &points);
+        if (points > 0) {
+            printf("%llu excluded: %s\n", (unsigned long long)points, reason);
+        }
+    }
+    for (size_t i = FCL_OK + 1; i <= FCL_IO_ERROR; i++) {
+        const struct failures *failures = &tuning->failures[i];
+        if (failures->count > 0) {
+            printf("%zu %s, the first: %s\n", failures->count, status_word((enum fcl_status)i),
+                   failures->first);
+        }
+    }
+}
+
+// The winner as a header.
+static int emit(const struct tuning *tuning, const struct fcl_tuner_result *result)
+{
+    struct output output;
+    const fcl_space *space = tuning->job.space;
+    if (tuning->emit == NULL || result->winner == FCL_NO_POINT) {
+        return EXIT_OK;
+    }
+    size_t size = fcl_kernel_defines(space, result->winner, NULL, 0) + 1;
+    char *defines = memory_get(size, 1);
+    fcl_kernel_defines(space, result->winner, defines, size);
+    int good = output_begin(&output, tuning->emit);
+    if (good) {
+        fprintf(output.file, "// %s on %s (driver %s): %.4f ms, by FlashCL %s\n%s",
+                tuning->job.spec.name, tuning->session.entry->name, tuning->session.caps->driver,
+                result->timing.median_ms, fcl_version(), defines);
+        good = output_close(&output) && output_commit(&output);
+        output_discard(&output);
+    }
+    free(defines);
+    return good ? EXIT_OK : EXIT_INTERNAL;
+}
+
+// ---- The verb ---------------------------------------------------------------------------------
+
+static int open_results(struct tuning *tuning)
+{
+    const struct t4_metadata metadata = {
+        .platform = tuning->session.entry->platform_name,
+        .device = tuning->session.entry->name,
+        .time_unit = tuning->job.time_unit,
+        .units_per_ms = tuning->job.units_per_ms,
+    };
+    return tuning->output == NULL || t4_open(&tuning->t4, tuning->output, &metadata)
+               ? EXIT_OK
+               : EXIT_INTERNAL;
+}
+
+static int tune(struct tuning *tuning)
+{
+    char reason[256] = "";
+    struct fcl_tuner_result result;
+    int code = session_open(&tuning->session, tuning->options);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    enum fcl_status status =
+        fcl_kernel_trials_create(tuning->session.device, &tuning->job.spec, &tuning->trials);
+    if (status != FCL_OK) {
+        message_error("%s", session_sentence(&tuning->session, status));
+        return status_exit(status);
+    }
+    code = open_results(tuning);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    session_print_device(&tuning->session, tuning->options);
+    status = run_tuner(tuning, &result, reason, sizeof(reason));
+    message_progress_end();
+    if (status != FCL_OK) {
+        message_note("%s", reason[0] != '\0' ? reason : fcl_status_text(status));
+    }
+    print_row(tuning, status, &result);
+    print_failures(tuning);
+    code = status_graver(status_exit(status), emit(tuning, &result));
+    return tuning->unwritten ? EXIT_INTERNAL : code;
+}
+
+static void free_all(struct tuning *tuning)
+{
+    t4_close(&tuning->t4);
+    fcl_kernel_trials_destroy(&tuning->trials);
+    session_close(&tuning->session);
+    fcl_expression_destroy(&tuning->metric.expression);
+    kernel_job_free(&tuning->job);
+    kernel_args_free(&tuning->args);
+    budget_free(&tuning->budget);
+    free(tuning->metric.name);
+    free(tuning->metric_text);
+    free(tuning->output);
+    free(tuning->emit);
+}
+
+static int run_tune_kernel(int argc, const char **argv)
+{
+    struct options options = {.context = NULL};
+    struct tuning tuning = {.options = &options};
+    struct poptOption table[] = {
+        OPTION_KERNEL(&tuning.args),
+        {"metric", '\0', POPT_ARG_STRING, &tuning.metric_text, 0,
+         "a column computed from parameters and time_ms, such as 'gflops=2e-6 * N / time_ms'",
+         "NAME=EXPRESSION"},
+        {"emit", '\0', POPT_ARG_STRING, &tuning.emit, 0, "write the winner as #define lines",
+         "FILE"},
+        {"output", '\0', POPT_ARG_STRING, &tuning.output, 0, "write each result as it comes, as T4",
+         "FILE"},
+        OPTION_BUDGET(&tuning.budget),
+        POPT_TABLEEND,
+    };
+    kernel_args_init(&tuning.args);
+    budget_init(&tuning.budget);
+    kernel_job_init(&tuning.job);
+    int code = options_parse(&options, &verb_tune_kernel, table, argc, argv);
+    if (code == OPTIONS_PROCEED) {
+        code = read_own(&tuning);
+        code = code == EXIT_OK ? tune(&tuning) : code;
+    }
+    free_all(&tuning);
+    options_free(&options);
+    return code;
+}
