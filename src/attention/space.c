@@ -40,10 +40,10 @@ struct fcl_local_layout fcl_local_layout(const struct fcl_config *config,
 size_t fcl_config_local_bytes(const struct fcl_config *config, const struct fcl_problem *problem)
 {
     struct fcl_problem full;
-    if (!config || fcl_problem_complete(problem, &full, NULL, 0))
+    if (!config || fcl_problem_complete(problem, &full, NULL, 0) ||
+        fcl_config_shape(config, &full, NULL, 0))
         return 0;
-    problem = &full;
-    return (size_t)fcl_local_layout(config, problem).total * sizeof(float);
+    return (size_t)fcl_local_layout(config, &full).total * sizeof(float);
 }
 
 size_t fcl_config_group_size(const struct fcl_config *config)

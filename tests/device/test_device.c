@@ -33,6 +33,9 @@ static void devices_know_what_they_can(void **state)
     char name[1024];
     clGetDeviceInfo(opencl.id, CL_DEVICE_TYPE, sizeof type, &type, NULL);
     clGetDeviceInfo(opencl.id, CL_DEVICE_NAME, sizeof name, name, NULL);
+    cl_ulong cache = 0;
+    clGetDeviceInfo(opencl.id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof cache, &cache, NULL);
+    assert_int_equal(caps->cache_bytes, cache);
     assert_int_equal(caps->cpu, (type & CL_DEVICE_TYPE_CPU) != 0);
     assert_int_equal(caps->gpu, (type & CL_DEVICE_TYPE_GPU) != 0);
     assert_non_null(strstr(name, caps->name));
