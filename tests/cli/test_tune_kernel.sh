@@ -216,4 +216,25 @@ END
     same "both sizes pass" "2 0" "$(rows csv get tried failed)"
 }
 
-run_groups files faults spec_fields options local
+test_examples() {
+    examples=$here/../../examples/kernels
+    for name in gemm convolution; do
+        on tune-kernel "$examples/$name.json" --max-evals 3 --format csv
+        expect "example $name" 7
+        same "three points of $name are right" "3 0" "$(rows csv get tried failed)"
+    done
+    # The command in the comment of vector_add.cl.
+    (
+        flags=$(sed -n '/flashcl tune-kernel/,/reference-global/s/^\/\/ *//p' "$examples/vector_add.cl")
+        cd "$examples" || exit 1
+        eval "$(printf '%s --device "$device" --format csv' "$flags" |
+            sed 's/^flashcl/"$flashcl"/; s/1000003/10007/g')"
+    ) >"$work/out" 2>"$work/err"
+    code=$?
+    expect "example vector_add as its comment says" 0
+    same "all its points are right, with a tail" "15 0" "$(rows csv get tried failed)"
+    on tune-kernel "$data/faulty_crash.json" --metric wrong
+    refuse "the file of crashes is read" 2 "--metric wrong"
+}
+
+run_groups files faults spec_fields options local examples
