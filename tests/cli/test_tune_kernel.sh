@@ -170,6 +170,10 @@ test_options() {
     same "its points" "2 2 1" "$(rows csv get points excluded failed)"
     on tune-kernel "$@" --format csv
     same "without a reference nothing is wrong" "0" "$(rows csv get failed)"
+    on tune-kernel faulty.cl --kernel scale --param FAULT=wrong --param LANES=1 --global 1001 \
+        --arg 'y:float[1001] write scratch' --arg 'x:float[1001]' --arg n:int32=1001 --arg f:float=2 \
+        --reference scale_reference --reference-global 1001 --format csv
+    same "scratch is not compared" "0" "$(rows csv get failed)"
     on tune-kernel "$@" --default 'FAULT=none LANES=1 LOCAL=8'
     refuse "a default that is not valid" 2 "default FAULT=none LANES=1 LOCAL=8 is not valid"
     on tune-kernel "$@" --metric 'x=LANES * nothing'

@@ -249,19 +249,20 @@ static void groups_are_limited_as_a_whole(void **state)
     fcl_kernel_trials_destroy(&trials);
 }
 
+static const char accumulating[] = "__kernel void k(__global uint *y)\n"
+                                   "{\n"
+                                   "    const size_t i = get_global_id(0);\n"
+                                   "    uint x = y[i];\n"
+                                   "    for (int n = 0; n < SLOW; n++)\n"
+                                   "        x = x * 1664525u + 1013904223u;\n"
+                                   "    y[i] += 1 + (SLOW > 1 && x == y[i] ? 2 : 0);\n"
+                                   "}\n";
+
 // Timed launches add up what a read-write buffer holds; the next point begins anew. SLOW repeats
 // the work without changing the result: the quick point wins.
 static void accumulating_kernels_are_restored(void **state)
 {
     struct fixture *f = fixture_of(state);
-    static const char source[] = "__kernel void k(__global uint *y)\n"
-                                 "{\n"
-                                 "    const size_t i = get_global_id(0);\n"
-                                 "    uint x = y[i];\n"
-                                 "    for (int n = 0; n < SLOW; n++)\n"
-                                 "        x = x * 1664525u + 1013904223u;\n"
-                                 "    y[i] += 1 + (SLOW > 1 && x == y[i] ? 2 : 0);\n"
-                                 "}\n";
     uint32_t expected[4096];
     for (int i = 0; i < 4096; i++)
         expected[i] = 8;
@@ -275,7 +276,7 @@ static void accumulating_kernels_are_restored(void **state)
     fcl_space_destroy(&f->space);
     f->space = test_space((const char *const[]){"SLOW", "20001,1,2001", NULL}, NULL);
     f->spec = (struct fcl_kernel_spec){.struct_size = sizeof f->spec,
-                                       .source = source,
+                                       .source = accumulating,
                                        .name = "k",
                                        .space = f->space,
                                        .global = {"4096"},

@@ -97,7 +97,7 @@ static void the_kernel_is_checked(void **state)
 static void arguments_are_checked(void **state)
 {
     struct fixture *f = *state;
-    const struct fcl_kernel_argument x = f->arguments[0], scalar = f->arguments[1];
+    const struct fcl_kernel_argument x = f->arguments[0];
 #define WRONG_X(change, reason) \
     do {                        \
         f->arguments[0] = x;    \
@@ -117,7 +117,12 @@ static void arguments_are_checked(void **state)
     WRONG_X(kind = (enum fcl_kernel_kind)7, "argument x: kind is 7");
     WRONG_X(expected = f->bytes, "argument x: expected is given, but the kernel only reads it");
     WRONG_X(absolute = -1, "argument x: tolerance -1");
-    f->arguments[0] = x;
+}
+
+static void what_arguments_hold_is_checked(void **state)
+{
+    struct fixture *f = *state;
+    const struct fcl_kernel_argument x = f->arguments[0], scalar = f->arguments[1];
     f->arguments[0].fill = FCL_KERNEL_BYTES;
     refused(f, "argument x: bytes is NULL");
     f->arguments[0].bytes = f->bytes;
@@ -309,6 +314,20 @@ static void reals_are_compared_by_their_tolerance(void **state)
     assert_true(isinf(c.ratio));
 }
 
+static void halves_are_compared_as_numbers(void **state)
+{
+    (void)state;
+    const uint16_t a[] = {0x3c00, 0x0000, 0x7e00}, b[] = {0x3c01, 0x8000, 0x7e01}; // 1, 0, NaN
+    struct fcl_kernel_argument argument = {.type = {FCL_SCALAR_HALF, 0}};
+    struct fcl_tolerance tolerance = fcl_data_tolerance(&argument, b, 3);
+    assert_int_equal(fcl_data_compare(a, b, FCL_SCALAR_HALF, 3, tolerance).wrong, 0);
+    argument.absolute = 0x1p-11;
+    tolerance = fcl_data_tolerance(&argument, b, 3);
+    const struct fcl_data_comparison c = fcl_data_compare(a, b, FCL_SCALAR_HALF, 3, tolerance);
+    assert_int_equal(c.wrong, 1);
+    assert_true(c.ratio == 2.0);
+}
+
 static void scalars_are_written(void **state)
 {
     (void)state;
@@ -336,6 +355,7 @@ int main(void)
         TEST(a_right_spec_passes),
         TEST(the_kernel_is_checked),
         TEST(arguments_are_checked),
+        TEST(what_arguments_hold_is_checked),
         TEST(parameters_must_be_words),
         TEST(defines_stand_before_the_source),
         TEST(launch_sizes_follow_the_point),
@@ -345,6 +365,7 @@ int main(void)
         cmocka_unit_test(random_numbers_stay_in_range),
         cmocka_unit_test(whole_numbers_are_compared_exactly),
         cmocka_unit_test(reals_are_compared_by_their_tolerance),
+        cmocka_unit_test(halves_are_compared_as_numbers),
         cmocka_unit_test(scalars_are_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,28 +96,29 @@ static int read_memory_type(const struct json_reader *reader, const json_t *obje
                           memory);
 }
 
+static const char *const argument_keys[] = {"Name",
+                                            "Type",
+                                            "MemoryType",
+                                            "AccessType",
+                                            "Size",
+                                            "FillType",
+                                            "FillValue",
+                                            "DataSource",
+                                            "RandomSeed",
+                                            "Output",
+                                            "MemType",
+                                            "AbsoluteTolerance",
+                                            "RelativeTolerance",
+                                            NULL};
+
 static int read_argument(const struct json_reader *reader, const json_t *object, size_t number)
 {
-    static const char *const keys[] = {"Name",
-                                       "Type",
-                                       "MemoryType",
-                                       "AccessType",
-                                       "Size",
-                                       "FillType",
-                                       "FillValue",
-                                       "DataSource",
-                                       "RandomSeed",
-                                       "Output",
-                                       "MemType",
-                                       "AbsoluteTolerance",
-                                       "RelativeTolerance",
-                                       NULL};
     char where[WHERE_SIZE], why[256];
     const char *name, *type;
     double output = 1;
     struct fcl_kernel_argument *argument = kernel_job_argument(reader->job);
     snprintf(where, sizeof(where), "KernelSpecification.Arguments[%zu]", number);
-    if (!json_known(reader, object, where, keys) ||
+    if (!json_known(reader, object, where, argument_keys) ||
         !json_get_text(reader, object, where, "Name", 0, &name) ||
         !json_get_text(reader, object, where, "Type", 1, &type) ||
         !read_memory_type(reader, object, where, argument)) {

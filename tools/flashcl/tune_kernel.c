@@ -337,6 +337,25 @@ static enum fcl_status run_tuner(struct tuning *tuning, struct fcl_tuner_result 
 
 // ---- Output -----------------------------------------------------------------------------------
 
+static void set_winner(const struct tuning *tuning, const struct fcl_tuner_result *result,
+                       struct report *report)
+{
+    char text[512];
+    double ms = result->timing.median_ms;
+    fcl_point_format(tuning->job.space, result->winner, text, sizeof(text));
+    report_set_text(report, "winner", text);
+    report_set_real(report, "median_ms", ms);
+    report_set_real(report, "spread", result->timing.spread);
+    report_set_text(report, "clock", fcl_clock_text(result->timing.clock));
+    if (tuning->metric.name != NULL) {
+        report_set_real(report, tuning->metric.name, compute_metric(tuning, result->winner, ms));
+    }
+    if (result->default_timing.median_ms > 0) {
+        report_set_real(report, "default_ms", result->default_timing.median_ms);
+        report_set_real(report, "speedup", result->default_timing.median_ms / ms);
+    }
+}
+
 static void print_row(const struct tuning *tuning, enum fcl_status status,
                       const struct fcl_tuner_result *result)
 {
@@ -363,21 +382,7 @@ static void print_row(const struct tuning *tuning, enum fcl_status status,
     report_set_integer(&report, "tried", (int64_t)result->tried);
     report_set_integer(&report, "failed", (int64_t)result->failed);
     if (result->winner != FCL_NO_POINT) {
-        char text[512];
-        fcl_point_format(space, result->winner, text, sizeof(text));
-        report_set_text(&report, "winner", text);
-        report_set_real(&report, "median_ms", result->timing.median_ms);
-        report_set_real(&report, "spread", result->timing.spread);
-        report_set_text(&report, "clock", fcl_clock_text(result->timing.clock));
-        if (tuning->metric.name != NULL) {
-            report_set_real(&report, tuning->metric.name,
-                            compute_metric(tuning, result->winner, result->timing.median_ms));
-        }
-        if (result->default_timing.median_ms > 0) {
-            report_set_real(&report, "default_ms", result->default_timing.median_ms);
-            report_set_real(&report, "speedup",
-                            result->default_timing.median_ms / result->timing.median_ms);
-        }
+        set_winner(tuning, result, &report);
     }
     report_row_end(&report);
     report_finish(&report);
