@@ -410,6 +410,15 @@ FCL_API enum fcl_status fcl_attention_tune(fcl_device *device, const struct fcl_
 // The configuration that a point of fcl_attention_tune's space stands for. Thread-safety: safe.
 FCL_API void fcl_point_config(const fcl_space *space, uint64_t point, struct fcl_config *config);
 
+// Builds one configuration and proves it by a tiny launch, for processes that build ahead of the
+// one that evaluates. `keep` 1: its binary goes into the device's cache, where trials find it; 0:
+// nothing does, as getting the binary costs some drivers half a build, and many have a cache of
+// their own. Fills in status, reason and build_ms. Blocks. Thread-safety: safe.
+FCL_API void fcl_attention_build(fcl_device *device, const struct fcl_problem *problem,
+                                 enum fcl_implementation implementation,
+                                 const struct fcl_config *config, int keep,
+                                 struct fcl_evaluation *evaluation);
+
 // Trials of single configurations: a problem's inputs, outputs and judgement on a device, for an
 // evaluator that runs in a process of its own. Thread-safety: one thread at a time for one object.
 typedef struct fcl_trials fcl_trials;

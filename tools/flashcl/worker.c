@@ -3,7 +3,7 @@
 // its process, it does it to this one.
 //
 //     {"do":"open","kind":K,"evaluates":B,...}      {"ready":true}
-//     {"do":"build","candidate":TEXT}               {"evaluation":{...}}
+//     {"do":"build","candidate":TEXT,"keep":B}      {"evaluation":{...}}
 //     {"do":"evaluate","candidate":TEXT,"best_ms":T}  {"evaluation":{...}}
 //     {"do":"compare","candidates":[TEXT,...]}      {"status":WORD,"timings":[{...},...]}
 //
@@ -119,7 +119,7 @@ static void do_build(struct worker *worker, const json_t *message)
 {
     struct fcl_evaluation evaluation = {.reason = ""};
     worker->kind->build(worker->work, json_string_value(json_object_get(message, "candidate")),
-                        &evaluation);
+                        json_is_true(json_object_get(message, "keep")), &evaluation);
     answer(worker, json_pack("{s:o}", "evaluation", exchange_evaluation(&evaluation)));
 }
 

@@ -14,8 +14,8 @@ struct worker_kind {
     void *(*open)(struct session *session, const json_t *message, int evaluates, char *reason,
                   size_t size);
     void (*close)(void *work);
-    // Builds a candidate into the session's cache and tries it on something tiny.
-    void (*build)(void *work, const char *candidate, struct fcl_evaluation *evaluation);
+    // Builds a candidate and tries it on something tiny; `keep` 1: into the session's cache.
+    void (*build)(void *work, const char *candidate, int keep, struct fcl_evaluation *evaluation);
     // Builds it, or takes it from the cache, verifies and times it.
     void (*evaluate)(void *work, const char *candidate, double best_ms,
                      struct fcl_evaluation *evaluation);

@@ -45,36 +45,16 @@ static void *open_work(struct session *session, const json_t *message, int evalu
     return work;
 }
 
-// The library's sentence up to its first line's end: a compiler's log may follow.
-static void say_why(const struct session *session, struct fcl_evaluation *evaluation)
-{
-    const char *sentence = session_sentence(session, evaluation->status);
-    snprintf(evaluation->reason, sizeof(evaluation->reason), "%.*s", (int)strcspn(sentence, "\r\n"),
-             sentence);
-}
-
-static void build(void *user, const char *candidate, struct fcl_evaluation *evaluation)
+static void build(void *user, const char *candidate, int keep, struct fcl_evaluation *evaluation)
 {
     struct work *work = user;
     struct fcl_config config;
-    struct fcl_plan_info info;
-    fcl_plan *plan = NULL;
-    session_forget(work->session);
     evaluation->status =
         fcl_config_parse(candidate, &config, evaluation->reason, sizeof(evaluation->reason));
-    if (evaluation->status != FCL_OK) {
-        return;
+    if (evaluation->status == FCL_OK) {
+        fcl_attention_build(work->session->device, &work->problem, work->implementation, &config,
+                            keep, evaluation);
     }
-    evaluation->status = fcl_plan_create(
-        work->session->device, &work->problem,
-        fcl_plan_options(.implementation = work->implementation, .config = &config), &plan);
-    if (evaluation->status != FCL_OK) {
-        say_why(work->session, evaluation);
-        return;
-    }
-    fcl_plan_describe(plan, &info);
-    evaluation->build_ms = info.plan_ms;
-    fcl_plan_destroy(&plan);
 }
 
 static void evaluate(void *user, const char *candidate, double best_ms,

@@ -57,7 +57,8 @@ struct workers {
     size_t built_count, built_capacity;
     int failed_starts;
     char *failure;
-    int finals;                                  // 1: a signal no longer ends what is asked
+    int keep;   // 1: the driver has no cache of its own: builders pass binaries on
+    int finals; // 1: a signal no longer ends what is asked
     struct sigaction pipe, interrupt, terminate; // as they were before
 };
 
@@ -289,11 +290,12 @@ static void build(struct workers *workers, char *const *candidates, size_t count
     for (size_t i = 0; i < count; i++) {
         if (!find_built(workers, candidates[i]) &&
             !journal_find(workers->options.journal, candidates[i], &evaluation)) {
-            requests[used++] = (struct request){
-                .message = json_pack("{s:s,s:s}", "do", "build", "candidate", candidates[i]),
-                .candidate = candidates[i],
-                .doing = "building",
-                .seconds = workers->options.build_seconds};
+            requests[used++] =
+                (struct request){.message = json_pack("{s:s,s:s,s:b}", "do", "build", "candidate",
+                                                      candidates[i], "keep", workers->keep),
+                                 .candidate = candidates[i],
+                                 .doing = "building",
+                                 .seconds = workers->options.build_seconds};
         }
     }
     size_t helpers = workers->options.builders < used ? workers->options.builders : used;
@@ -352,6 +354,13 @@ static void prepare(void *user, const uint64_t *points, size_t count)
     free(candidates);
 }
 
+// Whether the process that evaluates had to build again what a builder had built.
+static int built_again(double first_ms, double second_ms)
+{
+    return first_ms > 50 && second_ms > 0.5 * first_ms;
+}
+
+// Verifies and times what was built in evaluation->build_ms.
 static void run(struct workers *workers, const char *candidate, double best_ms,
                 struct fcl_evaluation *evaluation)
 {
@@ -360,9 +369,10 @@ static void run(struct workers *workers, const char *candidate, double best_ms,
                                                    candidate, "best_ms", exchange_real(best_ms)),
                               .candidate = candidate,
                               .doing = "running",
-                              .seconds = workers->options.run_seconds};
+                              .seconds = workers->options.run_seconds + build_ms / 1000};
     serve(workers, &workers->runner, 1, &request, 1);
     conclude(&request, FCL_DEVICE_ERROR, evaluation);
+    workers->keep = workers->keep || built_again(build_ms, evaluation->build_ms);
     evaluation->build_ms = build_ms;
     if (!is_over(workers)) {
         journal_record(workers->options.journal, candidate, evaluation);
