@@ -2,91 +2,7 @@
 # Drives the command from outside and judges exit codes, messages, files and rows. TAP output.
 #     sh test_cli.sh PATH-OF-FLASHCL [FILTER]
 # Needs an OpenCL device; FILTER runs only the groups whose name contains it.
-set -u
-case $1 in
-*/*) flashcl=$(cd "$(dirname "$1")" && pwd)/$(basename "$1") ;;
-*) flashcl=$1 ;;
-esac
-filter=${2:-}
-here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-export HOME="$work/home"
-mkdir "$HOME"
-cd "$work" || exit 1
-unset XDG_CACHE_HOME XDG_CONFIG_HOME
-# The CPU device where there is one: small problems, and the same everywhere.
-device=$("$flashcl" info --format csv 2>/dev/null | python3 "$here/rows.py" csv get index type |
-    awk '$2 == "CPU" { print $1; exit }')
-device=${device:-0}
-
-tests=0
-failures=0
-
-# report NAME CODE: one TAP line; a failure shows what the command said.
-report() {
-    tests=$((tests + 1))
-    if [ "$2" -eq 0 ]; then
-        echo "ok $tests - $1"
-    else
-        failures=$((failures + 1))
-        echo "not ok $tests - $1"
-        sed 's/^/#   /' "$work/out" "$work/err" | head -20
-    fi
-}
-
-# run ARGUMENT...: the command, with its output in out and err and its code in $code.
-run() {
-    "$flashcl" "$@" >"$work/out" 2>"$work/err"
-    code=$?
-}
-
-# on ARGUMENT...: the same on the device of the tests, the verb first.
-on() {
-    verb=$1
-    shift
-    run "$verb" --device "$device" "$@"
-}
-
-# expect NAME CODE [PATTERN]: the code, and the pattern in what the last run said on stderr.
-expect() {
-    wrong=0
-    [ "$code" -eq "$2" ] || wrong=1
-    [ -z "${3:-}" ] || grep -q -e "$3" "$work/err" || wrong=1
-    report "$1 (exit $code)" $wrong
-}
-
-# refuse NAME CODE PATTERN: as expect, and nothing on stdout, and one line that starts flashcl:
-refuse() {
-    wrong=0
-    [ "$code" -eq "$2" ] && [ ! -s "$work/out" ] || wrong=1
-    grep -q -e "$3" "$work/err" && ! grep -qv '^flashcl: ' "$work/err" || wrong=1
-    report "$1 (exit $code)" $wrong
-}
-
-# check NAME COMMAND...: whether a command succeeds.
-check() {
-    name=$1
-    shift
-    "$@" >>"$work/err" 2>&1
-    report "$name" $?
-}
-
-npy() {
-    python3 "$here/npy.py" "$@"
-}
-
-rows() {
-    python3 "$here/rows.py" "$@" <"$work/out"
-}
-
-# same NAME EXPECTED ACTUAL
-same() {
-    [ "$2" = "$3" ]
-    result=$?
-    [ $result -eq 0 ] || printf 'expected %s\nfound    %s\n' "$2" "$3" >>"$work/err"
-    report "$1" $result
-}
+. "$(dirname "$0")/helpers.sh"
 
 test_usage() {
     run
@@ -666,10 +582,4 @@ test_output() {
     quiet "nothing on stderr otherwise, as it is no terminal" 0
 }
 
-for group in usage problems devices npy_errors run bench compare peak check cache cache_folders dump tune output; do
-    case $group in
-    *"$filter"*) test_$group ;;
-    esac
-done
-echo "1..$tests"
-[ "$failures" -eq 0 ]
+run_groups usage problems devices npy_errors run bench compare peak check cache cache_folders dump tune output
