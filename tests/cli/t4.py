@@ -19,7 +19,7 @@ def is_number(value):
 
 def check(data):
     assert re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", data["schema_version"])
-    assert data["metadata"]["compute_api"] == "OpenCL" and data["metadata"]["timeunit"] == "microseconds"
+    assert data["metadata"]["compute_api"] == "OpenCL" and data["metadata"]["timeunit"] == "milliseconds"
     for result in data["results"]:
         assert {"timestamp", "configuration", "objectives", "times", "invalidity", "correctness",
                 "measurements"} <= set(result)
@@ -35,7 +35,7 @@ def check(data):
         for measurement in result["measurements"]:
             assert set(measurement) == {"name", "value", "unit"} and is_number(measurement["value"])
         names = [measurement["name"] for measurement in result["measurements"]]
-        assert names == (["time", "time_minimum", "time_spread", "error_ratio", "gbs"] if right else [])
+        assert names == (["time", "time_min", "spread", "error_ratio", "gbs"] if right else [])
 
 
 def main():

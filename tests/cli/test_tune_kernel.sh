@@ -91,6 +91,8 @@ test_faults() {
     check "emits it" sh -c "grep -q '^#define FAULT none\$' '$work/w.h' && grep -q '^#define LOCAL' '$work/w.h'"
     check "computes the metric" sh -c "[ \"\$(python3 '$here/rows.py' csv get gbs <'$work/out')\" != - ]"
     check "T4 is as it must be" t4 check "$work/r.json"
+    run tune --replay "$work/r.json" --seeds 2 --format csv
+    expect "T4 can be replayed" 0
     same "each point has its kind" "compile 5 constraints 21 correct 5 correctness 25" \
         "$(t4 kinds "$work/r.json")"
     same "faults are found where they are" "wrong=correctness build=compile before=correctness behind=correctness unwritten=correctness input=correctness" \

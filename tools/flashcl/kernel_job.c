@@ -11,10 +11,7 @@
 
 void kernel_job_init(struct kernel_job *job)
 {
-    *job = (struct kernel_job){.space = fcl_space_create(),
-                               .spec.struct_size = sizeof(job->spec),
-                               .time_unit = "milliseconds",
-                               .units_per_ms = 1};
+    *job = (struct kernel_job){.space = fcl_space_create(), .spec.struct_size = sizeof(job->spec)};
     if (job->space == NULL) {
         memory_get(SIZE_MAX, 1); // says so and ends the process
     }

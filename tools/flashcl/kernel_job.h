@@ -17,8 +17,6 @@ struct kernel_job {
     double seconds, fraction;
     long long evaluations, seed;
     char *strategy;
-    const char *time_unit; // of results, as T4 names it
-    double units_per_ms;
     // The module's own.
     void **owned;
     size_t owned_count, owned_capacity;

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MS_PER_S 1e3
-
 // ---- ConfigurationSpace -----------------------------------------------------------------------
 
 // The values of a JSON list as a list of the expression language.
@@ -264,13 +262,7 @@ static int read_general(const struct json_reader *reader, const json_t *object)
                                        "OutputFile",
                                        "OutputFormat",
                                        NULL};
-    static const struct {
-        const char *word, *unit;
-        double per_ms;
-    } units[] = {{"Nanoseconds", "nanoseconds", 1e6},
-                 {"Microseconds", "microseconds", 1e3},
-                 {"Milliseconds", "milliseconds", 1},
-                 {"Seconds", "seconds", 1 / MS_PER_S}};
+    static const char *const units[] = {"Nanoseconds", "Microseconds", "Milliseconds", "Seconds"};
     const char *unit, *format;
     if (!json_known(reader, object, "General", keys) ||
         !json_get_text(reader, object, "General", "TimeUnit", 0, &unit) ||
@@ -281,18 +273,12 @@ static int read_general(const struct json_reader *reader, const json_t *object)
         return json_refuse(reader, "General", "OutputFormat '%s' is not supported; JSON is allowed",
                            format);
     }
-    for (size_t i = 0; unit != NULL && i < sizeof(units) / sizeof(units[0]); i++) {
-        if (strcmp(units[i].word, unit) == 0) {
-            reader->job->time_unit = units[i].unit;
-            reader->job->units_per_ms = units[i].per_ms;
-            return 1;
-        }
-    }
-    return unit == NULL ? 1
-                        : json_refuse(reader, "General",
-                                      "TimeUnit '%s': Nanoseconds, Microseconds, Milliseconds and "
-                                      "Seconds are allowed",
-                                      unit);
+    return unit == NULL || json_find_word(unit, units, 4) < 4
+               ? 1
+               : json_refuse(reader, "General",
+                             "TimeUnit '%s': Nanoseconds, Microseconds, Milliseconds and "
+                             "Seconds are allowed",
+                             unit);
 }
 
 // ---- The whole --------------------------------------------------------------------------------

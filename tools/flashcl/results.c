@@ -64,6 +64,9 @@ static json_t *times_json(const struct results_entry *entry)
     if (isfinite(entry->compilation_ms)) {
         json_object_set_new(times, "compilation_time", json_real(entry->compilation_ms));
     }
+    for (size_t i = 0; i < entry->time_count; i++) {
+        json_object_set_new(times, entry->times[i].name, json_real(entry->times[i].value));
+    }
     for (size_t i = 0; i < entry->runtime_count; i++) {
         json_array_append_new(runtimes, json_real(entry->runtimes_ms[i]));
     }
@@ -96,6 +99,12 @@ static json_t *entry_json(const struct results_entry *entry)
     json_object_set_new(object, "correctness", json_integer(entry->status == FCL_OK));
     json_object_set_new(object, "measurements", measurements_json(entry));
     json_object_set_new(object, "objectives", json_pack("[s]", "time"));
+    if (entry->timestamp != NULL) {
+        json_object_set_new(object, "timestamp", json_string(entry->timestamp));
+    }
+    if (entry->reason != NULL) {
+        json_object_set_new(object, "reason", json_text(entry->reason));
+    }
     return object;
 }
 

@@ -33,7 +33,11 @@ struct results_measurement {
 struct results_entry {
     struct results_settings configuration;
     enum fcl_status status;
-    double compilation_ms; // NAN: not known
+    const char *timestamp;                   // ISO 8601; NULL: none
+    const char *reason;                      // why not OK; NULL: none
+    double compilation_ms;                   // NAN: not known
+    const struct results_measurement *times; // other times than those of building and running, ms
+    size_t time_count;
     const double *runtimes_ms;
     size_t runtime_count;
     const struct results_measurement *measurements; // where the status is OK, one is "time"

@@ -5,9 +5,9 @@
 #include "memory.h"
 #include "message.h"
 #include "output.h"
+#include "results.h"
 #include "session.h"
 #include "status.h"
-#include "t4.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +28,8 @@ const struct verb verb_tune_kernel = {
         "KERNEL.cl is described by options. SPEC.json is in the autotuning community's format T1\n"
         "with three fields of our own: ReferenceKernel in KernelSpecification, AbsoluteTolerance\n"
         "and RelativeTolerance in Arguments; whatever else is unknown is refused. --output writes\n"
-        "results in the format T4. A kernel that hangs or crashes ends the command; what was\n"
+        "results in the format T4, times in milliseconds whatever TimeUnit says. A kernel that "
+        "hangs or crashes ends the command; what was\n"
         "written so far stays.\n\n"
         "The exit code is 6 when no point passed, 7 when the budget ended the "
         "search.\n\n" KERNEL_ARGS_HELP
@@ -76,7 +77,7 @@ struct tuning {
     struct metric metric;
     fcl_kernel_trials *trials;
     struct fcl_evaluator inner; // of the trials
-    struct t4 t4;
+    struct results_writer results;
     int unwritten; // 1: writing results failed
     double end_ms; // of the last evaluation
     uint64_t standard;
@@ -215,19 +216,59 @@ static int read_own(struct tuning *tuning)
 
 // ---- Evaluating -------------------------------------------------------------------------------
 
-static void record(struct tuning *tuning, uint64_t point, const struct fcl_evaluation *evaluation,
+// UTC, as ISO 8601 has it.
+static void write_now(char text[32])
+{
+    time_t now = time(NULL);
+    struct tm parts;
+    gmtime_r(&now, &parts);
+    strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &parts);
+}
+
+// The parameters of a point, as a list whose items are `settings`.
+static struct results_settings list_settings(const fcl_space *space, uint64_t point,
+                                             struct results_setting settings[FCL_SPACE_NAMES])
+{
+    size_t count = fcl_space_parameters(space);
+    for (size_t i = 0; i < count && point != FCL_NO_POINT; i++) {
+        settings[i] =
+            (struct results_setting){fcl_space_parameter_name(space, i),
+                                     fcl_space_value(space, i, fcl_point_place(space, point, i))};
+    }
+    return (struct results_settings){settings, point != FCL_NO_POINT ? count : 0};
+}
+
+static void record(struct tuning *tuning, uint64_t point, const struct fcl_evaluation *e,
                    double start_ms)
 {
-    const struct t4_entry entry = {
-        .space = tuning->job.space,
-        .point = point,
-        .evaluation = evaluation,
-        .framework_ms = fmax(0, now_ms() - start_ms - evaluation->build_ms - evaluation->verify_ms),
-        .search_ms = start_ms - tuning->end_ms,
-        .metric = tuning->metric.name,
-        .metric_value = compute_metric(tuning, point, evaluation->timing.median_ms),
+    char timestamp[32];
+    struct results_setting settings[FCL_SPACE_NAMES];
+    const struct results_measurement times[] = {
+        {"framework", "ms", fmax(0, now_ms() - start_ms - e->build_ms - e->verify_ms)},
+        {"search_algorithm", "ms", start_ms - tuning->end_ms},
+        {"validation", "ms", e->verify_ms}};
+    const struct results_measurement measurements[] = {
+        {"time", "ms", e->timing.median_ms},
+        {"time_min", "ms", e->timing.min_ms},
+        {"spread", "", e->timing.spread},
+        {"error_ratio", "", e->ratio},
+        {tuning->metric.name, "", compute_metric(tuning, point, e->timing.median_ms)}};
+    const size_t measured = tuning->metric.name != NULL ? 5 : 4;
+    const struct results_entry entry = {
+        .configuration = list_settings(tuning->job.space, point, settings),
+        .status = e->status,
+        .timestamp = timestamp,
+        .reason = e->status != FCL_OK ? e->reason : NULL,
+        .compilation_ms = e->build_ms,
+        .times = times,
+        .time_count = sizeof(times) / sizeof(times[0]),
+        .runtimes_ms = &e->timing.median_ms,
+        .runtime_count = e->status == FCL_OK,
+        .measurements = measurements,
+        .measurement_count = e->status == FCL_OK ? measured : 0,
     };
-    if (tuning->t4.file != NULL && !t4_add(&tuning->t4, &entry)) {
+    write_now(timestamp);
+    if (tuning->output != NULL && !results_add(&tuning->results, &entry)) {
         tuning->unwritten = 1;
     }
 }
@@ -390,13 +431,24 @@ static int emit(const struct tuning *tuning, const struct fcl_tuner_result *resu
 
 static int open_results(struct tuning *tuning)
 {
-    const struct t4_metadata metadata = {
-        .platform = tuning->session.entry->platform_name,
-        .device = tuning->session.entry->name,
-        .time_unit = tuning->job.time_unit,
-        .units_per_ms = tuning->job.units_per_ms,
-    };
-    return tuning->output == NULL || t4_open(&tuning->t4, tuning->output, &metadata)
+    char timestamp[32];
+    struct results_setting standard[FCL_SPACE_NAMES];
+    const struct results_setting metadata[] = {
+        {"compute_api", fcl_value_text("OpenCL")},
+        {"platform", fcl_value_text(tuning->session.entry->platform_name)},
+        {"device", fcl_value_text(tuning->session.entry->name)},
+        {"driver", fcl_value_text(tuning->session.caps->driver)},
+        {"kernel", fcl_value_text(tuning->job.spec.name)},
+        {"autotuner", fcl_value_text("FlashCL")},
+        {"autotuner_version", fcl_value_text(fcl_version())},
+        {"timestamp", fcl_value_text(timestamp)},
+        {"timeunit", fcl_value_text("milliseconds")}};
+    write_now(timestamp);
+    return tuning->output == NULL ||
+                   results_begin(
+                       &tuning->results, tuning->output,
+                       (struct results_settings){metadata, sizeof(metadata) / sizeof(metadata[0])},
+                       list_settings(tuning->job.space, tuning->standard, standard))
                ? EXIT_OK
                : EXIT_INTERNAL;
 }
@@ -428,12 +480,12 @@ static int tune(struct tuning *tuning)
     print_row(tuning, status, &result);
     print_failures(tuning);
     code = status_graver(status_exit(status), emit(tuning, &result));
-    return tuning->unwritten ? EXIT_INTERNAL : code;
+    return results_end(&tuning->results) ? code : EXIT_INTERNAL;
 }
 
 static void free_all(struct tuning *tuning)
 {
-    t4_close(&tuning->t4);
+    results_end(&tuning->results);
     fcl_kernel_trials_destroy(&tuning->trials);
     session_close(&tuning->session);
     fcl_expression_destroy(&tuning->metric.expression);
