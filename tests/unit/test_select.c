@@ -160,6 +160,18 @@ static void what_crashed_is_no_choice(void **state)
     assert_null(fcl_select_bad(f->wisdom, &f->caps, problem_class, &config));
 }
 
+static void a_row_of_one_configuration_is_no_near_problem(void **state)
+{
+    struct fixture *f = *state;
+    struct fcl_problem near = f->problem;
+    char problem_class[256];
+    near.q_len *= 2;
+    fcl_problem_class(&near, FCL_FUSED, problem_class, sizeof problem_class);
+    know_class(f, "1.0", problem_class, TUNED, TUNED);
+    choose(f);
+    assert_string_equal(f->choices[0].origin, "default");
+}
+
 static void other_devices_do_not_count(void **state)
 {
     struct fixture *f = *state;
@@ -214,6 +226,7 @@ int main(void)
         TEST(nearest_problem_comes_third),
         TEST(useless_wisdom_is_passed_over),
         TEST(what_crashed_is_no_choice),
+        TEST(a_row_of_one_configuration_is_no_near_problem),
         TEST(other_devices_do_not_count),
         TEST(nothing_is_offered_twice),
         TEST(any_problem_is_completed),

@@ -25,11 +25,15 @@ const struct verb verb_tune = {
     .summary = "find and keep the fastest configurations",
     .details =
         "Builds, verifies and times valid configurations of each problem, all where they are few,\n"
-        "else those that a search proposes; then the best ones in turn with the default. A winner "
-        "that beats the default beyond the spread goes into\n"
-        "the wisdom file, from which every later plan of that class of problems on this device\n"
-        "takes it. The rows that are printed have the form of that file. Without problems: a few\n"
-        "small ones.\n\n"
+        "else those that a search proposes; then the best ones in turn with the default. A winner\n"
+        "that beats the default beyond the spread goes into the wisdom file, from which every\n"
+        "later plan of that class of problems on this device takes it. The rows that are printed\n"
+        "have the form of that file. Without problems: a few small ones.\n\n"
+        "Configurations are built in as many worker processes as there are cores, then run in one\n"
+        "more, alone. One that crashes or hangs costs its process; wisdom remembers it, and it is\n"
+        "not tried again. Interrupted (SIGINT, SIGTERM), the best so far counts, and --resume "
+        "goes\n"
+        "on later; after a kill it does, too, and what was under way then counts as failed.\n\n"
         "The exit code is 6 when a problem has no valid configuration, 7 when the budget ended\n"
         "the search before its end: then the best so far counts.\n\n"
         "  flashcl tune --budget 300 'fwd h8 q4096 d128 f16 causal-tl'",
