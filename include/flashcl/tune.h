@@ -333,6 +333,8 @@ struct fcl_evaluation {
     double build_ms;        // 0 where it was built before
     double verify_ms;       // running once and comparing; 0 where that is not known
     struct fcl_timing timing;
+    char bad[32]; // where it crashed or hung: the KIND of wisdom's `bad KIND`, such as crash or
+                  // timeout, so that it is not tried again; "" otherwise
 };
 
 // How a tuner gets its figures: in this process, in others, or from a record.
@@ -437,6 +439,7 @@ struct fcl_trial {
     const char *config;     // text form
     enum fcl_status status; // OK: timed. UNSUPPORTED: pruned before the build
     const char *reason;     // why not OK; "" otherwise
+    const char *bad;        // kind of a crash or hang, as in fcl_evaluation; "" otherwise
     double ratio;           // of its verification
     double build_ms;        // until it could run
     struct fcl_timing timing;
@@ -457,6 +460,7 @@ struct fcl_tune_options {
     size_t ahead;                          // candidates that the evaluator prepares at once; 0: 1
     const struct fcl_evaluator *evaluator; // evaluates elsewhere, such as in other processes, the
                                            // points of fcl_point_config. NULL: here
+    int retry_bad; // 1: also try what wisdom says crashed or hung; what passes now is forgiven
 };
 
 struct fcl_tune_result {
@@ -472,13 +476,24 @@ struct fcl_tune_result {
 // space, pruned with reasons; the search starts from wisdom, tables and defaults; each candidate is
 // built, verified, probed once, then timed in batches; finals of the best in turn with the default.
 // Returns NO_CONFIGURATION when none passed, BUDGET_REACHED when stopped early (the result is then
-// the best so far, config "" where there is none yet). Blocks. Thread-safety: safe.
+// the best so far, config "" where there is none yet). Where `store` is 1, what the evaluator calls
+// bad goes into wisdom too, and neither tuning nor plans take it again. Blocks. Thread-safety:
+// safe.
 FCL_API enum fcl_status fcl_attention_tune(fcl_device *device, const struct fcl_problem *problem,
                                            const struct fcl_tune_options *options,
                                            struct fcl_tune_result *result);
 
 // The configuration that a point of fcl_attention_tune's space stands for. Thread-safety: safe.
 FCL_API void fcl_point_config(const fcl_space *space, uint64_t point, struct fcl_config *config);
+
+// Builds one configuration and proves it by a tiny launch, for processes that build ahead of the
+// one that evaluates. `keep` 1: its binary goes into the device's cache, where trials find it; 0:
+// nothing does, as getting the binary costs some drivers half a build, and many have a cache of
+// their own. Fills in status, reason and build_ms. Blocks. Thread-safety: safe.
+FCL_API void fcl_attention_build(fcl_device *device, const struct fcl_problem *problem,
+                                 enum fcl_implementation implementation,
+                                 const struct fcl_config *config, int keep,
+                                 struct fcl_evaluation *evaluation);
 
 // Trials of single configurations: a problem's inputs, outputs and judgement on a device, for an
 // evaluator that runs in a process of its own. Thread-safety: one thread at a time for one object.
@@ -506,6 +521,8 @@ FCL_API enum fcl_status fcl_trials_compare(fcl_trials *trials, const struct fcl_
 // Wisdom is text: a header line `flashcl-wisdom 1`, then one row a (device, driver, problem class):
 //     device TAB driver TAB class TAB config|bad KIND TAB median_ms TAB spread TAB clock TAB
 //     version
+// A class followed by a space and a configuration speaks of that one alone: `bad KIND` where it
+// crashed or hung.
 // Thread-safety: one thread at a time for one object.
 typedef struct fcl_wisdom fcl_wisdom;
 

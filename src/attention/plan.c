@@ -68,12 +68,12 @@ static enum fcl_status make_request(struct fcl_plan *plan, struct fcl_text *sour
     return FCL_OK;
 }
 
-static enum fcl_status build_program(struct fcl_plan *plan, int memory_only)
+static enum fcl_status build_program(struct fcl_plan *plan, int read_only)
 {
     struct fcl_text source = {0};
     char names[FCL_PROGRAM_KERNELS][256];
     struct fcl_program program;
-    struct fcl_program_request request = {.quiet = memory_only, .memory_only = memory_only};
+    struct fcl_program_request request = {.quiet = read_only, .read_only = read_only};
     enum fcl_status status = make_request(plan, &source, names, &request);
     if (!status)
         status = fcl_program_create(plan->device, &request, &program);
@@ -85,7 +85,7 @@ static enum fcl_status build_program(struct fcl_plan *plan, int memory_only)
 
 enum fcl_status fcl_plan_build(struct fcl_device *device, const struct fcl_problem *problem,
                                enum fcl_implementation implementation,
-                               const struct fcl_choice *choice, int memory_only,
+                               const struct fcl_choice *choice, int read_only,
                                struct fcl_plan **built)
 {
     char reason[256];
@@ -110,7 +110,7 @@ enum fcl_status fcl_plan_build(struct fcl_device *device, const struct fcl_probl
     plan->label = label.data;
     fcl_config_format(&choice->config, plan->config_text, sizeof plan->config_text);
     pthread_mutex_init(&plan->lock, NULL);
-    status = build_program(plan, memory_only);
+    status = build_program(plan, read_only);
     if (status)
         fcl_plan_destroy(&plan);
     else

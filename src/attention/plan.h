@@ -20,14 +20,14 @@ struct fcl_plan {
     pthread_mutex_t lock; // arguments of the shared cl_kernel objects, from set to enqueue
 };
 
-// Builds exactly one configuration of a completed problem. `memory_only`: a candidate that may
+// Builds exactly one configuration of a completed problem. `read_only`: a candidate that may
 // lose.
 enum fcl_status fcl_plan_build(struct fcl_device *device, const struct fcl_problem *problem,
                                enum fcl_implementation implementation,
-                               const struct fcl_choice *choice, int memory_only,
+                               const struct fcl_choice *choice, int read_only,
                                struct fcl_plan **plan);
 
-// Puts the binary of a plan that was built memory_only into the cache.
+// Puts the binary of a plan that was built read_only into the cache.
 enum fcl_status fcl_plan_store(struct fcl_plan *plan);
 
 // fcl_attention_enqueue with the event of the first kernel too (NULL: not wanted).

@@ -15,10 +15,30 @@ struct selection {
     const struct fcl_problem *problem;
     enum fcl_implementation implementation;
     const struct fcl_caps *caps;
+    const fcl_wisdom *wisdom; // the user's
     char problem_class[256];
     struct fcl_choice *choices;
     size_t count;
+    int bad; // 1: something was left out because it crashed or hung
 };
+
+void fcl_select_class_of(const char *problem_class, const struct fcl_config *config, char *text,
+                         size_t size)
+{
+    char config_text[96];
+    fcl_config_format(config, config_text, sizeof config_text);
+    snprintf(text, size, "%s %s", problem_class, config_text);
+}
+
+const struct fcl_wisdom_row *fcl_select_bad(const fcl_wisdom *wisdom, const struct fcl_caps *caps,
+                                            const char *problem_class,
+                                            const struct fcl_config *config)
+{
+    char text[384];
+    fcl_select_class_of(problem_class, config, text, sizeof text);
+    const struct fcl_wisdom_row *row = fcl_wisdom_find(wisdom, caps->name, caps->driver, text);
+    return row && fcl_wisdom_is_bad(row) ? row : NULL;
+}
 
 // Adds a choice if it is valid and new.
 static void offer(struct selection *s, const struct fcl_config *config, const char *origin)
@@ -29,6 +49,10 @@ static void offer(struct selection *s, const struct fcl_config *config, const ch
     for (size_t i = 0; i < s->count; i++)
         if (!memcmp(&s->choices[i].config, config, sizeof *config))
             return;
+    if (fcl_select_bad(s->wisdom, s->caps, s->problem_class, config)) {
+        s->bad = 1;
+        return;
+    }
     s->choices[s->count++] = (struct fcl_choice){*config, origin};
 }
 
@@ -52,8 +76,11 @@ static void offer_exact(struct selection *s, const fcl_wisdom *wisdom, const cha
 static size_t class_buckets(const char *text, int buckets[4])
 {
     const char *tail = strstr(text, " bh");
+    int length = 0;
     if (!tail ||
-        sscanf(tail, " bh%d q%d k%d g%d", &buckets[0], &buckets[1], &buckets[2], &buckets[3]) != 4)
+        sscanf(tail, " bh%d q%d k%d g%d%n", &buckets[0], &buckets[1], &buckets[2], &buckets[3],
+               &length) != 4 ||
+        tail[length])
         return 0;
     return (size_t)(tail - text);
 }
@@ -134,8 +161,11 @@ size_t fcl_select(const struct fcl_problem *problem, enum fcl_implementation imp
     }
     if (fcl_problem_complete(problem, &full, reason, size))
         return 0;
-    struct selection s = {
-        .problem = &full, .implementation = implementation, .caps = caps, .choices = choices};
+    struct selection s = {.problem = &full,
+                          .implementation = implementation,
+                          .caps = caps,
+                          .wisdom = wisdom,
+                          .choices = choices};
     fcl_problem_class(&full, implementation, s.problem_class, sizeof s.problem_class);
     fcl_wisdom *table = load_tables();
     const fcl_wisdom *const sources[] = {wisdom, table};
@@ -145,5 +175,8 @@ size_t fcl_select(const struct fcl_problem *problem, enum fcl_implementation imp
     offer_nearest(&s, sources, FCL_COUNT(sources));
     offer_defaults(&s, reason, size);
     fcl_wisdom_destroy(&table);
+    if (!s.count && s.bad)
+        fcl_fail(reason, size, FCL_NO_CONFIGURATION,
+                 "by wisdom, every configuration crashed or hung on this driver");
     return s.count;
 }

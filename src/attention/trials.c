@@ -101,6 +101,38 @@ static enum fcl_status build(struct fcl_trials *t, const struct fcl_config *conf
     return fcl_plan_build(t->device, &t->problem, t->implementation, &choice, 1, plan);
 }
 
+void fcl_attention_build(fcl_device *device, const struct fcl_problem *problem,
+                         enum fcl_implementation implementation, const struct fcl_config *config,
+                         int keep, struct fcl_evaluation *evaluation)
+{
+    struct fcl_problem full;
+    struct fcl_plan *plan = NULL;
+    if (!evaluation)
+        return;
+    *evaluation = (struct fcl_evaluation){.status = FCL_INVALID_ARGUMENT};
+    if (!device || !problem || !config) {
+        snprintf(evaluation->reason, sizeof evaluation->reason, "%s is NULL",
+                 !device    ? "device"
+                 : !problem ? "problem"
+                            : "config");
+        return;
+    }
+    evaluation->status =
+        fcl_problem_complete(problem, &full, evaluation->reason, sizeof evaluation->reason);
+    if (evaluation->status)
+        return;
+    const struct fcl_choice choice = {*config, "tuning"};
+    evaluation->status = fcl_plan_build(device, &full, implementation, &choice, 1, &plan);
+    if (!evaluation->status && keep)
+        evaluation->status = fcl_plan_store(plan);
+    if (evaluation->status)
+        snprintf(evaluation->reason, sizeof evaluation->reason, "%s",
+                 fcl_status_text(evaluation->status));
+    else
+        evaluation->build_ms = plan->plan_ms;
+    fcl_plan_destroy(&plan);
+}
+
 // The plan of a configuration, which then counts as taken out of the kept ones.
 static enum fcl_status take(struct fcl_trials *t, const struct fcl_config *config,
                             struct fcl_plan **plan)

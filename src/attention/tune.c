@@ -19,29 +19,51 @@ struct tuning {
     struct fcl_evaluator evaluator;
     uint64_t seeds[FCL_CHOICES]; // best first, the default last
     size_t seed_count;
+    char problem_class[256];
+    int learnt; // 1: wisdom knows more than its file
     char reason[256];
 };
 
 // ---- the space and its seeds
 
-static int report_left_out(void *user, const struct fcl_config *config, enum fcl_status status,
-                           const char *reason)
+// Whether wisdom says that a configuration crashed or hung; `reason` repeats it.
+static int is_bad(struct tuning *t, const struct fcl_config *config, char *reason, size_t size)
+{
+    pthread_mutex_lock(&t->device->wisdom_lock);
+    const struct fcl_wisdom_row *row =
+        fcl_select_bad(t->device->wisdom, &t->device->caps, t->problem_class, config);
+    if (row)
+        snprintf(reason, size, "wisdom says %s", row->config);
+    pthread_mutex_unlock(&t->device->wisdom_lock);
+    return row != NULL;
+}
+
+static int visit_config(void *user, const struct fcl_config *config, enum fcl_status status,
+                        const char *reason)
 {
     struct tuning *t = user;
-    char text[96];
+    char text[96], bad[128];
+    const int valid = status == FCL_OK;
+    if (valid) {
+        if (t->options.retry_bad || !is_bad(t, config, bad, sizeof bad))
+            return 0;
+        status = FCL_UNSUPPORTED;
+        reason = bad;
+    }
     t->result->pruned++;
     if (!t->options.progress)
-        return 0;
+        return valid;
     fcl_config_format(config, text, sizeof text);
     const struct fcl_trial trial = {.config = text,
                                     .status = status,
                                     .reason = reason,
+                                    .bad = "",
                                     .number = t->result->tried,
                                     .total = 0,
                                     .best_ms = INFINITY,
                                     .default_ms = INFINITY};
     t->options.progress(t->options.user, &trial);
-    return 0;
+    return valid;
 }
 
 // The default comes first among the choices; as a seed it is the last. Choices of other families
@@ -64,7 +86,7 @@ static enum fcl_status make_space(struct tuning *t)
             choices[kept++] = choices[i];
     fcl_config_format(&standard, t->result->default_config, sizeof t->result->default_config);
     status = fcl_config_points(&t->problem, t->options.implementation, &t->device->caps, &standard,
-                               report_left_out, t, &t->space, t->reason, sizeof t->reason);
+                               visit_config, t, &t->space, t->reason, sizeof t->reason);
     for (size_t i = 1; i <= kept && !status; i++)
         if (!fcl_config_point(t->space, &choices[i % kept].config, &t->seeds[t->seed_count]))
             t->seed_count++;
@@ -105,18 +127,47 @@ static enum fcl_status make_evaluator(struct tuning *t)
 
 // ---- progress
 
+// What crashed or hung is remembered, in the file at the end; what passed in spite of it is
+// forgiven.
+static void learn(struct tuning *t, const struct fcl_config *config, const char *config_text,
+                  const struct fcl_evaluation *evaluation)
+{
+    fcl_device *device = t->device;
+    char text[384], kind[40], was[128];
+    const int forgiven =
+        !evaluation->status && t->options.retry_bad && is_bad(t, config, was, sizeof was);
+    if (!t->options.store || (!evaluation->bad[0] && !forgiven))
+        return;
+    fcl_select_class_of(t->problem_class, config, text, sizeof text);
+    snprintf(kind, sizeof kind, "bad %s", evaluation->bad);
+    const struct fcl_wisdom_row row = {.device = device->caps.name,
+                                       .driver = device->caps.driver,
+                                       .problem_class = text,
+                                       .config = forgiven ? config_text : kind,
+                                       .median_ms = evaluation->timing.median_ms,
+                                       .spread = evaluation->timing.spread,
+                                       .clock = fcl_clock_text(evaluation->timing.clock),
+                                       .version = FCL_VERSION};
+    pthread_mutex_lock(&device->wisdom_lock);
+    if (!fcl_wisdom_add(device->wisdom, &row))
+        t->learnt = 1;
+    pthread_mutex_unlock(&device->wisdom_lock);
+}
+
 static void report_step(void *user, const struct fcl_tuner_step *step)
 {
     struct tuning *t = user;
     struct fcl_config config;
     char text[96];
-    if (!t->options.progress)
-        return;
     fcl_point_config(t->space, step->point, &config);
     fcl_config_format(&config, text, sizeof text);
+    learn(t, &config, text, step->evaluation);
+    if (!t->options.progress)
+        return;
     const struct fcl_trial trial = {.config = text,
                                     .status = step->evaluation->status,
                                     .reason = step->evaluation->reason,
+                                    .bad = step->evaluation->bad,
                                     .ratio = step->evaluation->ratio,
                                     .build_ms = step->evaluation->build_ms,
                                     .timing = step->evaluation->timing,
@@ -129,17 +180,28 @@ static void report_step(void *user, const struct fcl_tuner_step *step)
 
 // ---- the result
 
+// Adds a row (NULL: none) and writes the file.
+static enum fcl_status save_wisdom(struct tuning *t, const struct fcl_wisdom_row *row)
+{
+    fcl_device *device = t->device;
+    char reason[256] = "memory is out";
+    pthread_mutex_lock(&device->wisdom_lock);
+    enum fcl_status status = row ? fcl_wisdom_add(device->wisdom, row) : FCL_OK;
+    if (!status && device->wisdom_file)
+        status = fcl_wisdom_save(device->wisdom, device->wisdom_file, reason, sizeof reason);
+    pthread_mutex_unlock(&device->wisdom_lock);
+    if (status)
+        return fcl_device_fail(device, status, "wisdom was not written: %s", reason);
+    t->learnt = 0;
+    return FCL_OK;
+}
+
 static enum fcl_status store_winner(struct tuning *t, const struct fcl_config *winner,
                                     const struct fcl_wisdom_row *row)
 {
-    fcl_device *device = t->device;
-    pthread_mutex_lock(&device->wisdom_lock);
-    enum fcl_status status = fcl_wisdom_add(device->wisdom, row);
-    if (!status && device->wisdom_file)
-        status = fcl_wisdom_save(device->wisdom, device->wisdom_file, t->reason, sizeof t->reason);
-    pthread_mutex_unlock(&device->wisdom_lock);
+    const enum fcl_status status = save_wisdom(t, row);
     if (status)
-        return fcl_device_fail(device, status, "wisdom was not written: %s", t->reason);
+        return status;
     t->result->stored = 1;
     return t->trials ? fcl_trials_store(t->trials, winner) : FCL_OK;
 }
@@ -148,15 +210,13 @@ static enum fcl_status conclude(struct tuning *t, const struct fcl_tuner_result 
 {
     struct fcl_tune_result *result = t->result;
     struct fcl_config winner;
-    char problem_class[256];
-    fcl_problem_class(&t->problem, t->options.implementation, problem_class, sizeof problem_class);
     fcl_point_config(t->space, tuned->winner, &winner);
     fcl_config_format(&winner, result->config, sizeof result->config);
     result->timing = tuned->timing;
     result->default_timing = tuned->default_timing;
     const struct fcl_wisdom_row row = {.device = t->device->caps.name,
                                        .driver = t->device->caps.driver,
-                                       .problem_class = problem_class,
+                                       .problem_class = t->problem_class,
                                        .config = result->config,
                                        .median_ms = tuned->timing.median_ms,
                                        .spread = tuned->timing.spread,
@@ -169,6 +229,8 @@ static enum fcl_status conclude(struct tuning *t, const struct fcl_tuner_result 
 static enum fcl_status tune(struct tuning *t)
 {
     struct fcl_tuner_result tuned = {.winner = FCL_NO_POINT};
+    fcl_problem_class(&t->problem, t->options.implementation, t->problem_class,
+                      sizeof t->problem_class);
     enum fcl_status status = make_space(t);
     if (!status)
         status = make_evaluator(t);
@@ -190,9 +252,9 @@ static enum fcl_status tune(struct tuning *t)
     status = fcl_tuner_run(t->space, &t->evaluator, &options, &tuned, t->reason, sizeof t->reason);
     t->result->tried = tuned.tried;
     t->result->failed = tuned.failed;
-    if (tuned.winner == FCL_NO_POINT)
-        return status;
-    const enum fcl_status end = conclude(t, &tuned);
+    enum fcl_status end = tuned.winner == FCL_NO_POINT ? FCL_OK : conclude(t, &tuned);
+    if (t->learnt && !end)
+        end = save_wisdom(t, NULL);
     return end ? end : status;
 }
 

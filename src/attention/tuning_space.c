@@ -20,7 +20,7 @@ static const struct field {
 struct survey {
     const struct fcl_config *standard;
     enum fcl_implementation implementation;
-    fcl_config_visit visit; // of what is left out
+    fcl_config_visit visit;
     void *user;
     int values[FIELDS][VALUES]; // ascending
     size_t value_count[FIELDS];
@@ -84,7 +84,8 @@ static int visit_config(void *user, const struct fcl_config *config, enum fcl_st
     }
     if (status)
         return s->visit ? s->visit(s->user, config, status, reason) : 0;
-    if (memcmp(config, s->standard, sizeof *config))
+    if (memcmp(config, s->standard, sizeof *config) &&
+        !(s->visit && s->visit(s->user, config, FCL_OK, "")))
         add_config(s, config);
     return s->status != FCL_OK;
 }
@@ -150,11 +151,11 @@ static enum fcl_status close_space(const struct survey *s, fcl_space *space, cha
 enum fcl_status fcl_config_points(const struct fcl_problem *problem,
                                   enum fcl_implementation implementation,
                                   const struct fcl_caps *caps, const struct fcl_config *standard,
-                                  fcl_config_visit left_out, void *user, fcl_space **space,
+                                  fcl_config_visit visit, void *user, fcl_space **space,
                                   char *reason, size_t size)
 {
     struct survey s = {
-        .standard = standard, .implementation = implementation, .visit = left_out, .user = user};
+        .standard = standard, .implementation = implementation, .visit = visit, .user = user};
     add_config(&s, standard);
     if (!s.status)
         fcl_config_space(problem, caps, visit_config, &s);

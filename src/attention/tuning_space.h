@@ -4,12 +4,13 @@
 
 #include "space.h"
 
-// The valid configurations of the family of `standard`, and that one, as a closed space. `left_out`
-// (NULL: not wanted) sees the others with the reason, as in fcl_config_space.
+// The valid configurations of the family of `standard`, and that one, as a closed space. `visit`
+// (NULL: not wanted) sees the others with the reason, as in fcl_config_space, and before they are
+// taken the valid ones, with OK: those for which it returns 1 are left out.
 enum fcl_status fcl_config_points(const struct fcl_problem *problem,
                                   enum fcl_implementation implementation,
                                   const struct fcl_caps *caps, const struct fcl_config *standard,
-                                  fcl_config_visit left_out, void *user, fcl_space **space,
+                                  fcl_config_visit visit, void *user, fcl_space **space,
                                   char *reason, size_t size);
 
 // The point of a configuration; INVALID_ARGUMENT where a value is not in the space.

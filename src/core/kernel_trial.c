@@ -151,7 +151,7 @@ static enum fcl_status build(struct trial *trial, const struct fcl_kernel_refere
         .reason = trial->evaluation->reason,
         .reason_size = sizeof trial->evaluation->reason,
         .quiet = reference == NULL,
-        .memory_only = 1};
+        .read_only = 1};
     const enum fcl_status status =
         fcl_program_create(trial->trials->device, &request, &trial->program);
     trial->evaluation->build_ms = trial->program.build_ms;

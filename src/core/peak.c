@@ -336,7 +336,7 @@ static enum fcl_status build(struct bench *bench)
                                                 .flags = "",
                                                 .kernels = {"peak_fma", "peak_read", "peak_copy"},
                                                 .quiet = 1,
-                                                .memory_only = 1};
+                                                .read_only = 1};
     if (status == FCL_OK)
         status = fcl_program_create(bench->device, &request, &bench->program);
     fcl_text_free(&source);

@@ -232,7 +232,7 @@ enum fcl_status fcl_program_create(struct fcl_device *device,
     const double start = fcl_now_ms();
     const struct making making = {device, request, program,
                                   request->quiet ? FCL_LOG_DEBUG : FCL_LOG_ERROR};
-    char *key = request->memory_only ? NULL : make_key(device, request);
+    char *key = make_key(device, request);
     enum fcl_status status = FCL_OK;
     *program = (struct fcl_program){0};
     if (key == NULL || !load(making, key))
@@ -245,7 +245,7 @@ enum fcl_status fcl_program_create(struct fcl_device *device,
                       "%s: %s in %.1f ms", request->label,
                       program->from_cache ? "loaded from the cache" : "built from source",
                       program->build_ms);
-        if (key != NULL && !program->from_cache)
+        if (key != NULL && !program->from_cache && !request->read_only)
             store(&making, key);
     }
     free(key);

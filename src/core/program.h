@@ -30,8 +30,8 @@ struct fcl_program_request {
     void *user;
     char *reason; // receives a sentence when the program cannot be made; NULL: none
     size_t reason_size;
-    int quiet;       // 1: log failures as debug messages: a candidate among many
-    int memory_only; // 1: do not touch the cache: a candidate that may lose
+    int quiet;     // 1: log failures as debug messages: a candidate among many
+    int read_only; // 1: take what the cache has, put nothing there: a candidate that may lose
 };
 
 // Makes the program. -cl-std=CL1.2 is tried first and left out where the driver rejects it. A
@@ -45,7 +45,7 @@ enum fcl_status fcl_program_create(struct fcl_device *device,
 
 void fcl_program_destroy(struct fcl_program *program);
 
-// Puts the binary of a finished program into the cache (a winner that was built memory_only).
+// Puts the binary of a finished program into the cache (a winner that was built read_only).
 void fcl_program_store(struct fcl_device *device, const struct fcl_program_request *request,
                        const struct fcl_program *program);
 

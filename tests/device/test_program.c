@@ -525,21 +525,21 @@ static void a_failing_proof_keeps_the_binary_out(void **state)
     fcl_device_destroy(&device);
 }
 
-static void memory_only_leaves_the_cache_alone_until_stored(void **state)
+static void read_only_leaves_the_cache_alone_until_stored(void **state)
 {
     struct fixture *fixture = *state;
     struct fcl_program program;
     struct fcl_device *device = create(fixture, fixture->folder);
     struct proof proof = {.device = device};
     struct fcl_program_request request = request_of(&proof);
-    request.memory_only = 1;
+    request.read_only = 1;
     assert_int_equal(fcl_program_create(device, &request, &program), FCL_OK);
     assert_int_equal(test_folder_count(fixture->folder, ".fclbin", NULL), 0);
     fcl_program_store(device, &request, &program);
     assert_int_equal(test_folder_count(fixture->folder, ".fclbin", NULL), 1);
     fcl_program_destroy(&program);
     assert_int_equal(fcl_program_create(device, &request, &program), FCL_OK);
-    assert_int_equal(program.from_cache, 0);
+    assert_int_equal(program.from_cache, 1);
     fcl_program_destroy(&program);
     assert_int_equal(make(device, &proof), 1);
     fcl_device_destroy(&device);
@@ -561,7 +561,7 @@ int main(int count, char **arguments)
         TEST(a_binary_that_the_driver_rejects_is_replaced),
         TEST(a_damaged_entry_is_replaced),
         TEST(a_failing_proof_keeps_the_binary_out),
-        TEST(memory_only_leaves_the_cache_alone_until_stored),
+        TEST(read_only_leaves_the_cache_alone_until_stored),
     };
     program_path = arguments[0];
     if (count == 3)

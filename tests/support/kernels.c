@@ -35,7 +35,7 @@ static int build(struct test_kernels *kernels, struct test_opencl *opencl,
                                                 .source = source.data,
                                                 .flags = "",
                                                 .kernels = {label.data},
-                                                .memory_only = 1};
+                                                .read_only = 1};
     if (fcl_program_create(opencl->device, &request, &kernels->program))
         fail_msg("%s does not build:\n%s", kernels->name, opencl->capture.text);
     fcl_text_free(&source);

@@ -1,6 +1,8 @@
 // The order in which configurations are preferred, on invented devices with invented wisdom.
 #include "cmocka_all.h"
 
+#include <stdio.h>
+
 #include "attention/problem.h"
 #include "attention/select.h"
 #include "devices.h"
@@ -33,6 +35,26 @@ static int tear_down(void **state)
     return 0;
 }
 
+static void know_class(struct fixture *f, const char *driver, const char *problem_class,
+                       const char *of, const char *config)
+{
+    char text[384];
+    struct fcl_config one;
+    snprintf(text, sizeof text, "%s", problem_class);
+    if (of) {
+        assert_int_equal(fcl_config_parse(of, &one, NULL, 0), FCL_OK);
+        fcl_select_class_of(problem_class, &one, text, sizeof text);
+    }
+    const struct fcl_wisdom_row row = {.device = "Invented CPU",
+                                       .driver = driver,
+                                       .problem_class = text,
+                                       .config = config,
+                                       .median_ms = 1.0,
+                                       .clock = "event",
+                                       .version = "0.1.0"};
+    assert_int_equal(fcl_wisdom_add(f->wisdom, &row), FCL_OK);
+}
+
 static void know(struct fixture *f, const char *driver, const char *problem, const char *config)
 {
     struct fcl_problem given, full;
@@ -40,14 +62,7 @@ static void know(struct fixture *f, const char *driver, const char *problem, con
     assert_int_equal(fcl_problem_parse(problem, &given, NULL, 0), FCL_OK);
     assert_int_equal(fcl_problem_complete(&given, &full, NULL, 0), FCL_OK);
     fcl_problem_class(&full, FCL_FUSED, problem_class, sizeof problem_class);
-    const struct fcl_wisdom_row row = {.device = "Invented CPU",
-                                       .driver = driver,
-                                       .problem_class = problem_class,
-                                       .config = config,
-                                       .median_ms = 1.0,
-                                       .clock = "event",
-                                       .version = "0.1.0"};
-    assert_int_equal(fcl_wisdom_add(f->wisdom, &row), FCL_OK);
+    know_class(f, driver, problem_class, NULL, config);
 }
 
 static size_t choose(struct fixture *f)
@@ -120,6 +135,43 @@ static void useless_wisdom_is_passed_over(void **state)
     assert_string_equal(f->choices[0].origin, "default");
 }
 
+// A row of one configuration speaks of that one, on that driver, and is no wisdom of a near
+// problem.
+static void what_crashed_is_no_choice(void **state)
+{
+    struct fixture *f = *state;
+    char problem_class[256];
+    struct fcl_config config;
+    know(f, "1.0", "fwd b1 h8 q1024 d64", TUNED);
+    know(f, "0.9", "fwd b1 h8 q1024 d64", OTHER);
+    fcl_problem_class(&f->problem, FCL_FUSED, problem_class, sizeof problem_class);
+    assert_int_equal(fcl_config_parse(TUNED, &config, NULL, 0), FCL_OK);
+    know_class(f, "0.9", problem_class, TUNED, "bad crash");
+    choose(f);
+    expect(f, 0, TUNED, "wisdom");
+    assert_null(fcl_select_bad(f->wisdom, &f->caps, problem_class, &config));
+    know_class(f, "1.0", problem_class, TUNED, "bad crash");
+    choose(f);
+    expect(f, 0, OTHER, FCL_ORIGIN_OTHER_DRIVER);
+    assert_non_null(fcl_select_bad(f->wisdom, &f->caps, problem_class, &config));
+    know_class(f, "1.0", problem_class, TUNED, TUNED);
+    choose(f);
+    expect(f, 0, TUNED, "wisdom");
+    assert_null(fcl_select_bad(f->wisdom, &f->caps, problem_class, &config));
+}
+
+static void a_row_of_one_configuration_is_no_near_problem(void **state)
+{
+    struct fixture *f = *state;
+    struct fcl_problem near = f->problem;
+    char problem_class[256];
+    near.q_len *= 2;
+    fcl_problem_class(&near, FCL_FUSED, problem_class, sizeof problem_class);
+    know_class(f, "1.0", problem_class, TUNED, TUNED);
+    choose(f);
+    assert_string_equal(f->choices[0].origin, "default");
+}
+
 static void other_devices_do_not_count(void **state)
 {
     struct fixture *f = *state;
@@ -173,6 +225,8 @@ int main(void)
         TEST(another_drivers_wisdom_comes_second),
         TEST(nearest_problem_comes_third),
         TEST(useless_wisdom_is_passed_over),
+        TEST(what_crashed_is_no_choice),
+        TEST(a_row_of_one_configuration_is_no_near_problem),
         TEST(other_devices_do_not_count),
         TEST(nothing_is_offered_twice),
         TEST(any_problem_is_completed),

@@ -11,6 +11,8 @@
 
 void budget_init(struct budget *budget)
 {
+    budget->seconds = (double)BUDGET_NOT_GIVEN;
+    budget->evaluations = BUDGET_NOT_GIVEN;
     const struct poptOption rows[] = {
         {"budget", '\0', POPT_ARG_DOUBLE, &budget->seconds, 0,
          "stop after this time, all together (default: none)", "SECONDS"},
@@ -38,7 +40,8 @@ int budget_knows_strategy(const char *name)
 
 int budget_check(const struct budget *budget, const struct verb *verb)
 {
-    if (!(budget->seconds >= 0) || !isfinite(budget->seconds)) {
+    if (budget->seconds != (double)BUDGET_NOT_GIVEN &&
+        (!(budget->seconds >= 0) || !isfinite(budget->seconds))) {
         return options_usage(verb, "--budget %g: 0 (none) or more seconds are allowed",
                              budget->seconds);
     }
@@ -47,11 +50,21 @@ int budget_check(const struct budget *budget, const struct verb *verb)
                              "--strategy %s: exhaustive, random, greedy and seeded are allowed",
                              budget->strategy);
     }
-    if (budget->evaluations < 0) {
+    if (budget->evaluations < 0 && budget->evaluations != BUDGET_NOT_GIVEN) {
         return options_usage(verb, "--max-evals %lld: 0 (all) or more is allowed",
                              budget->evaluations);
     }
     return EXIT_OK;
+}
+
+void budget_complete(struct budget *budget, double seconds, long long evaluations)
+{
+    if (budget->seconds == (double)BUDGET_NOT_GIVEN) {
+        budget->seconds = seconds;
+    }
+    if (budget->evaluations == BUDGET_NOT_GIVEN) {
+        budget->evaluations = evaluations;
+    }
 }
 
 void budget_free(struct budget *budget)

@@ -4,9 +4,13 @@
 
 #include "options.h"
 
+#include <limits.h>
+
+#define BUDGET_NOT_GIVEN LLONG_MIN
+
 struct budget {
-    double seconds;        // 0: no limit
-    long long evaluations; // 0: no limit
+    double seconds;        // 0: no limit; BUDGET_NOT_GIVEN until budget_complete
+    long long evaluations; // likewise
     long long seed;
     char *strategy; // NULL: the default
     struct poptOption table[5];
@@ -23,6 +27,9 @@ void budget_init(struct budget *budget);
 
 // Checks what the command line said. Returns EXIT_OK, or EXIT_USAGE after the error was reported.
 int budget_check(const struct budget *budget, const struct verb *verb);
+
+// Fills in the limits that the command line does not give.
+void budget_complete(struct budget *budget, double seconds, long long evaluations);
 
 // Whether a strategy of this name exists; NULL is the default one.
 int budget_knows_strategy(const char *name);

@@ -1,4 +1,4 @@
-// Cache folder and wisdom file by option, XDG variable or HOME.
+// Cache folder, wisdom file and folder of journals by option, XDG variable or HOME.
 #include "folders.h"
 
 #include "memory.h"
@@ -13,6 +13,7 @@ struct place {
 };
 
 static const struct place cache_place = {"XDG_CACHE_HOME", ".cache", "flashcl"};
+static const struct place state_place = {"XDG_STATE_HOME", ".local/state", "flashcl"};
 static const struct place wisdom_place = {"XDG_CONFIG_HOME", ".config", "flashcl/wisdom.txt"};
 
 // The value of an environment variable, NULL when it is not set or empty.
@@ -57,6 +58,11 @@ char *folders_cache(const struct options *options, char **reason)
 char *folders_wisdom(const struct options *options, char **reason)
 {
     return choose(&wisdom_place, options->wisdom, options->no_wisdom, reason);
+}
+
+char *folders_state(char **reason)
+{
+    return choose(&state_place, NULL, 0, reason);
 }
 
 void folders_make_parents(const char *path)

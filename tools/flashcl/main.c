@@ -2,6 +2,7 @@
 #include "memory.h"
 #include "message.h"
 #include "options.h"
+#include "process.h"
 #include "status.h"
 
 #include <flashcl/types.h>
@@ -79,7 +80,8 @@ static int dispatch(int argc, const char **argv)
     if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         return argc > 2 ? print_verb_help(argv[2]) : print_overview();
     }
-    const struct verb *verb = find_verb(word);
+    const struct verb *verb = // what flashcl tune starts is not for users
+        strcmp(word, verb_worker.name) == 0 ? &verb_worker : find_verb(word);
     return verb != NULL ? verb->run(argc - 1, argv + 1) : EXIT_USAGE;
 }
 
@@ -98,6 +100,7 @@ static void occupy_standard_streams(void)
 int main(int argc, char **argv)
 {
     occupy_standard_streams();
+    process_set_program(argc > 0 ? argv[0] : NULL);
     int code = dispatch(argc, (const char **)argv);
     message_progress_end();
     int unwritten = ferror(stdout);

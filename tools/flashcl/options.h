@@ -17,7 +17,7 @@ struct verb {
 };
 
 extern const struct verb verb_info, verb_run, verb_check, verb_bench, verb_peak, verb_tune,
-    verb_tune_kernel, verb_explain, verb_dump, verb_cache, verb_wisdom;
+    verb_tune_kernel, verb_explain, verb_dump, verb_cache, verb_wisdom, verb_worker;
 
 #define OPTIONS_SHARED_LIMIT 16
 

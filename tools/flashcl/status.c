@@ -2,6 +2,7 @@
 #include "status.h"
 
 #include <stddef.h>
+#include <string.h>
 
 static const struct {
     enum fcl_status status;
@@ -40,6 +41,17 @@ const char *status_word(enum fcl_status status)
         }
     }
     return "unknown";
+}
+
+int status_read(const char *word, enum fcl_status *status)
+{
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        if (strcmp(rows[i].word, word) == 0) {
+            *status = rows[i].status;
+            return 1;
+        }
+    }
+    return 0;
 }
 
 int status_graver(int a, int b)

@@ -22,6 +22,9 @@ int status_exit(enum fcl_status status);
 // One word for the `status` column: ok, oom, unsupported, wrong, ...
 const char *status_word(enum fcl_status status);
 
+// The status that a word stands for. Returns 0 where there is none.
+int status_read(const char *word, enum fcl_status *status);
+
 // The exit code of a run with several rows: the graver of the two (wrong results first, then
 // internal errors, no configuration, budget, unsupported).
 int status_graver(int a, int b);

@@ -1,18 +1,21 @@
 // `flashcl tune`: the fastest verified configuration of each problem, kept as wisdom.
 #include "budget.h"
+#include "clock.h"
 #include "folders.h"
+#include "isolation.h"
 #include "memory.h"
 #include "message.h"
 #include "problems.h"
+#include "process.h"
 #include "record.h"
 #include "session.h"
 #include "status.h"
 #include "tune_replay.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static int run_tune(int argc, const char **argv);
 
@@ -23,21 +26,17 @@ const struct verb verb_tune = {
     .details =
         "Builds, verifies and times valid configurations of each problem, all where they are few,\n"
         "else those that a search proposes; then the best ones in turn with the default. A winner\n"
-        "that beats the default beyond the spread goes into the wisdom file, from which every "
-        "later\n"
-        "plan of that class of problems on this device takes it. The rows that are printed have "
-        "the\n"
-        "form of that file. Without problems: a few small ones.\n\n"
-        "--record writes what was tried in the form T4 of the autotuning community, of which\n"
-        "--replay needs no device: it runs a strategy on recorded results, of FlashCL or of "
-        "another\n"
-        "tuner, and prints which part of the best configuration's speed it reaches after so many\n"
-        "evaluations, in the median and the quartiles of many seeds, beside random.\n\n"
+        "that beats the default beyond the spread goes into the wisdom file, from which every\n"
+        "later plan of that class of problems on this device takes it. The rows that are printed\n"
+        "have the form of that file. Without problems: a few small ones.\n\n"
+        "Configurations are built in as many worker processes as there are cores, then run in one\n"
+        "more, alone. One that crashes or hangs costs its process; wisdom remembers it, and it is\n"
+        "not tried again. Interrupted (SIGINT, SIGTERM), the best so far counts, and --resume "
+        "goes\n"
+        "on later; after a kill it does, too, and what was under way then counts as failed.\n\n"
         "The exit code is 6 when a problem has no valid configuration, 7 when the budget ended\n"
         "the search before its end: then the best so far counts.\n\n"
-        "  flashcl tune --budget 300 'fwd h8 q4096 d128 f16 causal-tl'\n"
-        "  flashcl tune --strategy exhaustive --record all.json 'fwd h2 q256 d64'\n"
-        "  flashcl tune --replay all.json --strategy seeded",
+        "  flashcl tune --budget 300 'fwd h8 q4096 d128 f16 causal-tl'",
     .run = run_tune,
 };
 
@@ -49,8 +48,8 @@ static const struct report_column columns[] = {
     {"default_ms", REPORT_FIXED, 4, 0}, {"speedup", REPORT_FIXED, 3, 0},
     {"spread", REPORT_FIXED, 3, 0},     {"clock", REPORT_WORD, 0, 0},
     {"pruned", REPORT_INTEGER, 0, 0},   {"tried", REPORT_INTEGER, 0, 0},
-    {"failed", REPORT_INTEGER, 0, 0},   {"stored", REPORT_INTEGER, 0, 0},
-    {"row", REPORT_WORD, 0, 1}};
+    {"failed", REPORT_INTEGER, 0, 0},   {"failures", REPORT_WORD, 0, 0},
+    {"stored", REPORT_INTEGER, 0, 0},   {"row", REPORT_WORD, 0, 1}};
 
 #define SEEDS 50 // of a replay
 #define SEEDS_LIMIT 10000
@@ -61,13 +60,29 @@ static const char *const default_problems[] = {
     "fwd h8 q1024 d128 f16",
 };
 
+// Limits of --effort quick, for each problem.
+#define QUICK_SECONDS 30
+#define QUICK_EVALUATIONS 30
+
+#define BUILD_SECONDS 60.0
+#define RUN_SECONDS 20.0
+#define SECONDS_LIMIT 86400.0
+
+#define KINDS_LIMIT 16
+
+// How many candidates failed in one way: a status's word, or what a worker process died of.
+struct failure_kind {
+    char name[32];
+    size_t count;
+};
+
 struct tune {
     // From the command line.
-    char *impl_text;
+    char *impl_text, *effort, *journal, *record_path, *replay_path;
     struct budget budget;
-    char *record_path, *replay_path;
+    double build_seconds, run_seconds;
     long long seeds;
-    int no_store;
+    int no_store, retry_bad, resume, in_process;
     struct problem_list problems;
     struct implementation_list implementations;
     // Under way.
@@ -78,27 +93,51 @@ struct tune {
     double end; // seconds of the clock at which the budget is used up
     char (*rows)[sizeof(((struct fcl_tune_result *)0)->row)]; // wisdom rows of the winners
     size_t row_count;
+    struct failure_kind kinds[KINDS_LIMIT]; // of the problem under way
+    size_t kind_count;
+    double started; // likewise
     int code;
 };
 
-static double now(void)
+static int read_limits(struct tune *tune)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+    const char *effort = tune->effort != NULL ? tune->effort : "full";
+    int quick = strcmp(effort, "quick") == 0;
+    if (!quick && strcmp(effort, "full") != 0) {
+        return options_usage(&verb_tune, "--effort %s: quick and full are allowed", effort);
+    }
+    const size_t tunings = tune->problems.count * tune->implementations.count;
+    budget_complete(&tune->budget, quick ? QUICK_SECONDS * (double)tunings : 0,
+                    quick ? QUICK_EVALUATIONS : 0);
+    const double limits[] = {tune->build_seconds, tune->run_seconds};
+    for (int i = 0; i < 2; i++) {
+        if (!(limits[i] > 0) || limits[i] > SECONDS_LIMIT) {
+            return options_usage(&verb_tune, "--%s-timeout %g: more than 0, up to %g are allowed",
+                                 i == 0 ? "build" : "run", limits[i], SECONDS_LIMIT);
+        }
+    }
+    if (tune->in_process && (tune->journal != NULL || tune->resume)) {
+        return options_usage(&verb_tune, "--in-process keeps no journal: --journal and --resume "
+                                         "exclude it");
+    }
+    if (tune->journal != NULL && tunings > 1) {
+        return options_usage(&verb_tune, "--journal names one file, for one problem; without it, "
+                                         "each has a file of its own");
+    }
+    return EXIT_OK;
 }
 
 static int read_own(struct tune *tune)
 {
     int code = budget_check(&tune->budget, &verb_tune);
-    if (code != EXIT_OK) {
-        return code;
+    if (code == EXIT_OK) {
+        code = implementations_read(&tune->implementations, &verb_tune, tune->impl_text);
     }
-    code = implementations_read(&tune->implementations, &verb_tune, tune->impl_text);
-    return code == EXIT_OK
-               ? problems_read(&tune->problems, &verb_tune, tune->options, 0, default_problems,
-                               sizeof(default_problems) / sizeof(default_problems[0]))
-               : code;
+    if (code == EXIT_OK) {
+        code = problems_read(&tune->problems, &verb_tune, tune->options, 0, default_problems,
+                             sizeof(default_problems) / sizeof(default_problems[0]));
+    }
+    return code == EXIT_OK ? read_limits(tune) : code;
 }
 
 // A record holds one space.
@@ -144,22 +183,69 @@ static int prepare_wisdom(const struct tune *tune)
     return 1;
 }
 
+// ---- progress
+
+static void count_failure(struct tune *tune, const char *name)
+{
+    size_t at = 0;
+    while (at < tune->kind_count && strcmp(tune->kinds[at].name, name) != 0) {
+        at++;
+    }
+    if (at == KINDS_LIMIT) {
+        return;
+    }
+    if (at == tune->kind_count) {
+        tune->kinds[tune->kind_count++].count = 0;
+        snprintf(tune->kinds[at].name, sizeof(tune->kinds[at].name), "%s", name);
+    }
+    tune->kinds[at].count++;
+}
+
+// `2 timeout, 1 wrong`, of its own memory; NULL where nothing failed.
+static char *list_failures(const struct tune *tune)
+{
+    char *text = NULL;
+    for (size_t i = 0; i < tune->kind_count; i++) {
+        memory_append(&text, "%s%zu %s", i > 0 ? ", " : "", tune->kinds[i].count,
+                      tune->kinds[i].name);
+    }
+    return text;
+}
+
+// Until all are tried or the budget is used up.
+static double estimate_left(const struct tune *tune, const struct fcl_trial *trial)
+{
+    double spent = clock_now() - tune->started;
+    double left = spent / (double)trial->number * (double)(trial->total - trial->number);
+    return tune->budget.seconds > 0 ? fmin(left, fmax(tune->end - clock_now(), 0)) : left;
+}
+
 static void show_trial(void *user, const struct fcl_trial *trial)
 {
     struct tune *tune = user;
+    int pruned = trial->number == 0 || trial->total == 0;
     if (tune->options->verbose) {
         message_note("%s: %s%s%s", trial->config, status_word(trial->status),
                      trial->reason[0] != '\0' ? ": " : "", trial->reason);
     }
+    if (pruned) {
+        return; // takes no time
+    }
     if (tune->record_path != NULL) {
         record_trial(&tune->record, trial);
     }
-    if (trial->status != FCL_UNSUPPORTED) { // pruned ones take no time
-        message_progress("%zu/%zu best %.4f ms, %.2f of the default's speed, %s", trial->number,
-                         trial->total, trial->best_ms, trial->default_ms / trial->best_ms,
-                         trial->config);
+    if (trial->status != FCL_OK) {
+        count_failure(tune, trial->bad[0] != '\0' ? trial->bad : status_word(trial->status));
     }
+    char *failures = list_failures(tune);
+    message_progress("%zu/%zu, %.0f s left, best %.4f ms, %.2fx the default%s%s", trial->number,
+                     trial->total, estimate_left(tune, trial), trial->best_ms,
+                     trial->default_ms / trial->best_ms, failures != NULL ? ", failed: " : "",
+                     failures != NULL ? failures : "");
+    free(failures);
 }
+
+// ---- one problem
 
 static void add_row(struct tune *tune, const struct problem_entry *entry,
                     enum fcl_implementation implementation, enum fcl_status status,
@@ -176,6 +262,9 @@ static void add_row(struct tune *tune, const struct problem_entry *entry,
     report_set_integer(report, "pruned", (int64_t)result->pruned);
     report_set_integer(report, "tried", (int64_t)result->tried);
     report_set_integer(report, "failed", (int64_t)result->failed);
+    char *failures = list_failures(tune);
+    report_set_text(report, "failures", failures);
+    free(failures);
     report_set_integer(report, "stored", result->stored);
     if (won) {
         report_set_text(report, "config", result->config);
@@ -192,35 +281,85 @@ static void add_row(struct tune *tune, const struct problem_entry *entry,
                         result->default_timing.median_ms / result->timing.median_ms);
     }
     report_row_end(report);
-    tune->code = status_graver(tune->code, status_exit(status));
+}
+
+// Puts the winner that workers found into the cache that plans use.
+static void keep_binary(struct tune *tune, const struct problem_entry *entry,
+                        enum fcl_implementation implementation, const char *config_text)
+{
+    struct fcl_config config;
+    fcl_plan *plan = NULL;
+    if (fcl_config_parse(config_text, &config, NULL, 0) == FCL_OK) {
+        fcl_plan_create(tune->session.device, &entry->problem,
+                        fcl_plan_options(.implementation = implementation, .config = &config),
+                        &plan);
+    }
+    fcl_plan_destroy(&plan);
+}
+
+static enum fcl_status search(struct tune *tune, const struct problem_entry *entry,
+                              enum fcl_implementation implementation, int store,
+                              const struct isolation *isolation, struct fcl_tune_result *result)
+{
+    struct fcl_tune_options options = {.struct_size = sizeof(options),
+                                       .implementation = implementation,
+                                       .seconds =
+                                           tune->budget.seconds > 0 ? tune->end - clock_now() : 0,
+                                       .evaluations = (size_t)tune->budget.evaluations,
+                                       .strategy = tune->budget.strategy,
+                                       .seed = (uint64_t)tune->budget.seed,
+                                       .progress = show_trial,
+                                       .user = tune,
+                                       .store = store,
+                                       .retry_bad = tune->retry_bad};
+    session_forget(&tune->session);
+    if (tune->budget.seconds > 0 && !(options.seconds > 0)) {
+        return FCL_BUDGET_REACHED;
+    }
+    if (isolation->workers != NULL) {
+        options.evaluator = workers_evaluator(isolation->workers);
+        options.ahead = isolation->builders;
+    }
+    enum fcl_status status =
+        fcl_attention_tune(tune->session.device, &entry->problem, &options, result);
+    const char *failure = isolation->workers != NULL ? workers_failure(isolation->workers) : NULL;
+    if (failure != NULL) {
+        message_error("%s", failure);
+        return FCL_DEVICE_ERROR;
+    }
+    if (isolation->workers != NULL && result->stored) {
+        keep_binary(tune, entry, implementation, result->config);
+    }
+    return status;
 }
 
 static void tune_problem(struct tune *tune, const struct problem_entry *entry,
                          enum fcl_implementation implementation, int store)
 {
     struct fcl_tune_result result = {.stored = 0};
-    double left = tune->budget.seconds > 0 ? tune->end - now() : 0;
-    enum fcl_status status = FCL_BUDGET_REACHED;
-    session_forget(&tune->session);
-    if (tune->budget.seconds == 0 || left > 0) {
-        const struct fcl_tune_options options = {
-            .struct_size = sizeof(options),
-            .implementation = implementation,
-            .seconds = left,
-            .evaluations = (size_t)tune->budget.evaluations,
-            .strategy = tune->budget.strategy,
-            .seed = (uint64_t)tune->budget.seed,
-            .progress = show_trial,
-            .user = tune,
-            .store = store,
-        };
-        status = fcl_attention_tune(tune->session.device, &entry->problem, &options, &result);
+    struct isolation isolation = {.folder = NULL};
+    const struct isolation_options options = {.options = tune->options,
+                                              .session = &tune->session,
+                                              .problem = entry,
+                                              .implementation = implementation,
+                                              .build_seconds = tune->build_seconds,
+                                              .run_seconds = tune->run_seconds,
+                                              .journal = tune->journal,
+                                              .resume = tune->resume};
+    int code = tune->in_process ? EXIT_OK : isolation_begin(&isolation, &options);
+    tune->kind_count = 0;
+    tune->started = clock_now();
+    if (code == EXIT_OK) {
+        enum fcl_status status = search(tune, entry, implementation, store, &isolation, &result);
+        if (status != FCL_OK) {
+            message_note("%s (%s): %s", entry->text, implementation_text(implementation),
+                         session_sentence(&tune->session, status));
+        }
+        add_row(tune, entry, implementation, status, &result);
+        code = status_exit(status);
     }
-    if (status != FCL_OK) {
-        message_note("%s (%s): %s", entry->text, implementation_text(implementation),
-                     session_sentence(&tune->session, status));
-    }
-    add_row(tune, entry, implementation, status, &result);
+    tune->code = status_graver(tune->code, code);
+    isolation_end(&isolation, code != EXIT_INTERNAL && !workers_stopped());
 }
 
 // The winners as a wisdom file: what the text form ends with.
@@ -244,19 +383,24 @@ static int tune_all(struct tune *tune)
     if (tune->record_path != NULL) {
         code = record_begin(&tune->record, tune->record_path, tune->options, &tune->session,
                             &tune->problems.entries[0], tune->implementations.entries[0]);
-    }
-    if (code != EXIT_OK) {
-        return code;
+        if (code != EXIT_OK) {
+            return code;
+        }
     }
     int store = prepare_wisdom(tune);
+    if (!tune->in_process && process_program() == NULL) {
+        message_warning("this command cannot find itself to start worker processes: what a "
+                        "candidate does to its process, it does to this one");
+        tune->in_process = 1;
+    }
     session_print_device(&tune->session, tune->options);
     report_init(&tune->report, stdout, tune->options->format, REPORT_TABLE, columns,
                 sizeof(columns) / sizeof(columns[0]));
     tune->rows =
         memory_get(tune->problems.count * tune->implementations.count, sizeof(*tune->rows));
-    tune->end = now() + tune->budget.seconds;
+    tune->end = clock_now() + tune->budget.seconds;
     for (size_t i = 0; i < tune->problems.count; i++) {
-        for (size_t j = 0; j < tune->implementations.count; j++) {
+        for (size_t j = 0; j < tune->implementations.count && !workers_stopped(); j++) {
             tune_problem(tune, &tune->problems.entries[i], tune->implementations.entries[j], store);
         }
     }
@@ -285,7 +429,10 @@ static int run_parsed(struct tune *tune)
 static int run_tune(int argc, const char **argv)
 {
     struct options options = {.context = NULL};
-    struct tune tune = {.options = &options, .seeds = SEEDS};
+    struct tune tune = {.options = &options,
+                        .seeds = SEEDS,
+                        .build_seconds = BUILD_SECONDS,
+                        .run_seconds = RUN_SECONDS};
     budget_init(&tune.budget);
     struct poptOption table[] = {
         {"impl", '\0', POPT_ARG_STRING, &tune.impl_text, 0,
@@ -298,6 +445,27 @@ static int run_tune(int argc, const char **argv)
          "run the strategy on the results in this file instead of a device", "FILE"},
         {"seeds", '\0', POPT_ARG_LONGLONG, &tune.seeds, 0,
          "replay with so many seeds, from --seed on (default: 50)", "N"},
+        {"effort", '\0', POPT_ARG_STRING, &tune.effort, 0,
+         "quick: for each problem 30 configurations and 30 seconds, where --max-evals and --budget "
+         "do not say otherwise; full: no limits (default: full)",
+         "quick|full"},
+        {"build-timeout", '\0', POPT_ARG_DOUBLE, &tune.build_seconds, 0,
+         "give up on a configuration that builds and makes its first launch longer than this "
+         "(default: 60)",
+         "SECONDS"},
+        {"run-timeout", '\0', POPT_ARG_DOUBLE, &tune.run_seconds, 0,
+         "give up on a configuration that takes longer to be verified and timed (default: 20)",
+         "SECONDS"},
+        {"retry-bad", '\0', POPT_ARG_NONE, &tune.retry_bad, 0,
+         "also try what crashed or hung before", NULL},
+        {"journal", '\0', POPT_ARG_STRING, &tune.journal, 0,
+         "record here what is done, so that --resume can go on (default: a file for each problem "
+         "in $XDG_STATE_HOME/flashcl, else $HOME/.local/state/flashcl)",
+         "FILE"},
+        {"resume", '\0', POPT_ARG_NONE, &tune.resume, 0, "go on with a tuning that was interrupted",
+         NULL},
+        {"in-process", '\0', POPT_ARG_NONE, &tune.in_process, 0,
+         "build and run in this process: a configuration that crashes or hangs ends it", NULL},
         {"no-store", '\0', POPT_ARG_NONE, &tune.no_store, 0, "leave the wisdom file as it is",
          NULL},
         POPT_TABLEEND,
@@ -310,9 +478,11 @@ static int run_tune(int argc, const char **argv)
     problems_free(&tune.problems);
     options_free(&options);
     free(tune.impl_text);
+    budget_free(&tune.budget);
     free(tune.record_path);
     free(tune.replay_path);
-    budget_free(&tune.budget);
+    free(tune.effort);
+    free(tune.journal);
     free(tune.rows);
     return code;
 }

@@ -172,17 +172,15 @@ static void complete_budget(struct tuning *tuning)
 {
     struct budget *budget = &tuning->budget;
     const struct kernel_job *job = &tuning->job;
-    budget->seconds = budget->seconds > 0 ? budget->seconds : job->seconds;
+    long long evaluations = job->evaluations;
+    long long part = (long long)ceil(job->fraction * (double)fcl_space_count(job->space));
+    if (part > 0 && (evaluations == 0 || part < evaluations)) {
+        evaluations = part;
+    }
+    budget_complete(budget, job->seconds, evaluations);
     budget->seed = budget->seed != 0 ? budget->seed : job->seed;
     if (budget->strategy == NULL && job->strategy != NULL) {
         budget->strategy = memory_print("%s", job->strategy);
-    }
-    if (budget->evaluations == 0) {
-        long long part = (long long)ceil(job->fraction * (double)fcl_space_count(job->space));
-        budget->evaluations = job->evaluations;
-        if (part > 0 && (budget->evaluations == 0 || part < budget->evaluations)) {
-            budget->evaluations = part;
-        }
     }
 }
 

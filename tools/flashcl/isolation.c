@@ -1,0 +1,212 @@
+// Worker processes, journal and temporary folder of one tuning.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE // mkdtemp and sysconf next to C11
+#endif
+
+#include "isolation.h"
+
+#include "folders.h"
+#include "memory.h"
+#include "message.h"
+#include "status.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FOLDER_NAME "flashcl-tuning-"
+#define BUILDERS_LIMIT 64
+#define NAME_LENGTH 200
+
+// ---- the folder
+
+static int make_folder(struct isolation *isolation)
+{
+    const char *base = getenv("TMPDIR");
+    isolation->folder =
+        memory_print("%s/" FOLDER_NAME "XXXXXX", base != NULL && base[0] == '/' ? base : "/tmp");
+    if (mkdtemp(isolation->folder) == NULL) {
+        message_error("%s cannot be made: %s (TMPDIR, --in-process)", isolation->folder,
+                      strerror(errno));
+        free(isolation->folder);
+        isolation->folder = NULL;
+        return EXIT_INTERNAL;
+    }
+    return EXIT_OK;
+}
+
+// Removes the cache's own files and the folder, if it is one of ours.
+static void remove_folder(const char *folder)
+{
+    const char *name = strrchr(folder, '/');
+    if (name != NULL && strncmp(name + 1, FOLDER_NAME, strlen(FOLDER_NAME)) == 0) {
+        fcl_cache_clear(folder, 0, NULL);
+        rmdir(folder);
+    }
+}
+
+// ---- the journal
+
+static json_t *describe(const struct isolation_options *options)
+{
+    const struct options *shared = options->options;
+    const struct fcl_caps *caps = options->session->caps;
+    return json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s}", "version", fcl_version(), "device",
+                     caps->name, "driver", caps->driver, "problem", options->problem->text,
+                     "implementation", implementation_text(options->implementation),
+                     "kernel folder",
+                     shared->kernel_folder != NULL ? shared->kernel_folder : "none",
+                     "capability mask", shared->caps_mask != NULL ? shared->caps_mask : "none");
+}
+
+// The journal's file where none is named: its name says of which tuning it is.
+static char *default_path(const struct isolation_options *options, char **reason)
+{
+    char problem_class[256];
+    char *folder = folders_state(reason);
+    if (folder == NULL) {
+        return NULL;
+    }
+    fcl_problem_class(&options->problem->problem, options->implementation, problem_class,
+                      sizeof(problem_class));
+    char *name = memory_print("%s %s %s", options->session->caps->name,
+                              options->session->caps->driver, problem_class);
+    for (char *at = name; *at != '\0'; at++) {
+        *at = isalnum((unsigned char)*at) ? *at : '-';
+    }
+    // The class stands at the end and tells more.
+    size_t length = strlen(name);
+    const char *shown = length > NAME_LENGTH ? name + length - NAME_LENGTH : name;
+    char *path = memory_print("%s/%s.journal", folder, shown);
+    free(name);
+    free(folder);
+    folders_make_parents(path);
+    return path;
+}
+
+// What the file says of an earlier tuning: its folder goes, too.
+static void welcome_journal(struct isolation *isolation, const char *path, int resume)
+{
+    const char *folder = journal_folder(isolation->journal);
+    if (folder != NULL) {
+        remove_folder(folder);
+    }
+    if (resume && journal_was_unfinished(isolation->journal)) {
+        message_note("%zu evaluations are taken from %s", journal_count(isolation->journal), path);
+    } else if (resume) {
+        message_note("%s records nothing: tuning starts from its beginning", path);
+    } else if (journal_was_unfinished(isolation->journal)) {
+        message_note("%s was of an unfinished tuning; without --resume this one starts anew", path);
+    }
+}
+
+// A journal that was asked for must be; the default one is a convenience.
+static int open_journal(struct isolation *isolation, const struct isolation_options *options)
+{
+    char *missing = NULL, reason[1024] = "the device is named in no UTF-8";
+    char *path = options->journal != NULL ? memory_print("%s", options->journal)
+                                          : default_path(options, &missing);
+    json_t *about = describe(options);
+    if (path != NULL && about != NULL) {
+        isolation->journal =
+            journal_open(path, about, isolation->folder, options->resume, reason, sizeof(reason));
+    }
+    int wanted = options->journal != NULL || options->resume;
+    const char *why = missing != NULL ? missing : reason;
+    if (isolation->journal != NULL) {
+        welcome_journal(isolation, path, options->resume);
+    } else if (wanted) {
+        message_error("journal: %s (--journal)", why);
+    } else {
+        message_warning("no journal is kept: %s (--journal)", why);
+    }
+    int code = isolation->journal == NULL && wanted ? EXIT_USAGE : EXIT_OK;
+    json_decref(about);
+    free(missing);
+    free(path);
+    return code;
+}
+
+// ---- the workers
+
+static void name_config(const fcl_space *space, uint64_t point, char *text, size_t size)
+{
+    struct fcl_config config;
+    fcl_point_config(space, point, &config);
+    fcl_config_format(&config, text, size);
+}
+
+static void list_arguments(struct isolation *isolation, const struct isolation_options *options)
+{
+    const struct session *session = options->session;
+    const struct options *shared = options->options;
+    const char **at = isolation->arguments;
+    snprintf(isolation->device, sizeof(isolation->device), "%td",
+             session->entry - session->list.entries);
+    *at++ = "flashcl";
+    *at++ = "worker";
+    *at++ = "--device";
+    *at++ = isolation->device;
+    *at++ = "--no-wisdom";
+    *at++ = "--cache-dir";
+    *at++ = isolation->folder;
+    if (shared->kernel_folder != NULL) {
+        *at++ = "--kernel-dir";
+        *at++ = shared->kernel_folder;
+    }
+    if (shared->caps_mask != NULL) {
+        *at++ = "--caps-mask";
+        *at++ = shared->caps_mask;
+    }
+    if (shared->verbose) {
+        *at++ = "--verbose";
+    }
+}
+
+static size_t count_builders(void)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores < 1 ? 1 : cores > BUILDERS_LIMIT ? BUILDERS_LIMIT : (size_t)cores;
+}
+
+int isolation_begin(struct isolation *isolation, const struct isolation_options *options)
+{
+    *isolation = (struct isolation){.builders = count_builders()};
+    int code = make_folder(isolation);
+    if (code == EXIT_OK) {
+        code = open_journal(isolation, options);
+    }
+    if (code != EXIT_OK) {
+        return code;
+    }
+    list_arguments(isolation, options);
+    isolation->open =
+        json_pack("{s:s,s:s,s:s}", "kind", "attention", "problem", options->problem->text,
+                  "implementation", implementation_text(options->implementation));
+    const struct workers_options workers = {.arguments = isolation->arguments,
+                                            .open = isolation->open,
+                                            .builders = isolation->builders,
+                                            .build_seconds = options->build_seconds,
+                                            .run_seconds = options->run_seconds,
+                                            .journal = isolation->journal,
+                                            .quiet = !options->options->verbose,
+                                            .name = name_config};
+    isolation->workers = workers_create(&workers);
+    return EXIT_OK;
+}
+
+void isolation_end(struct isolation *isolation, int finished)
+{
+    workers_destroy(&isolation->workers);
+    journal_close(&isolation->journal, finished);
+    if (isolation->folder != NULL) {
+        remove_folder(isolation->folder);
+    }
+    free(isolation->folder);
+    json_decref(isolation->open);
+    *isolation = (struct isolation){.folder = NULL};
+}

@@ -1,0 +1,37 @@
+// What tuning one problem in worker processes needs: a temporary cache folder for their candidates,
+// a journal, the processes.
+#ifndef FLASHCL_TOOL_ISOLATION_H
+#define FLASHCL_TOOL_ISOLATION_H
+
+#include "problems.h"
+#include "session.h"
+#include "workers.h"
+
+struct isolation_options {
+    const struct options *options;
+    const struct session *session; // open
+    const struct problem_entry *problem;
+    enum fcl_implementation implementation;
+    double build_seconds, run_seconds;
+    const char *journal; // file; NULL: one in the state folder
+    int resume;
+};
+
+struct isolation {
+    char *folder;
+    struct journal *journal; // NULL: none
+    struct workers *workers;
+    json_t *open;
+    const char *arguments[16]; // of a worker
+    char device[24];
+    size_t builders;
+};
+
+// Makes all of it. Returns EXIT_OK, or the exit code after the error was reported; `isolation` is
+// to be ended in every case.
+int isolation_begin(struct isolation *isolation, const struct isolation_options *options);
+
+// Ends the processes and removes the folder; `finished` 1: the journal too.
+void isolation_end(struct isolation *isolation, int finished);
+
+#endif
