@@ -361,7 +361,7 @@ static enum fcl_status check_argument(struct check *check, size_t argument)
                       (int)a->kind);
     const enum fcl_status status = check_count(check, argument, name);
     return status == FCL_OK && a->kind == FCL_KERNEL_VECTOR ? check_vector(check, argument, name)
-                                                              : status;
+                                                            : status;
 }
 
 static enum fcl_status check_arguments(struct check *check)

@@ -7,8 +7,8 @@
 
 #include <flashcl/tune.h>
 
-#include "core/element.h"
 #include "core/common.h"
+#include "core/element.h"
 #include "noise.h"
 
 // A problem with inputs in their types, and a result.
