@@ -391,6 +391,63 @@ static int tune_all(struct tune *tune)
     return tune->code;
 }
 
+#define OWN_LIMIT 20
+
+// Options about what is searched, copied to `table`. Returns how many.
+static size_t fill_search(struct tune *tune, struct poptOption *table)
+{
+    const struct poptOption rows[] = {
+        {"impl", '\0', POPT_ARG_STRING, &tune->impl_text, 0,
+         "fused: one kernel; unfused: three kernels over a score matrix (default: fused)",
+         "fused,unfused"},
+        {"budget", '\0', POPT_ARG_DOUBLE, &tune->seconds, 0,
+         "stop after this time, all problems together (default: none)", "SECONDS"},
+        {"max-evals", '\0', POPT_ARG_LONGLONG, &tune->evaluations, 0,
+         "stop after so many configurations of a problem (default: all)", "N"},
+        {"strategy", '\0', POPT_ARG_STRING, &tune->strategy, 0,
+         "exhaustive, random, greedy or seeded (default: exhaustive for fewer than 300 points, "
+         "else "
+         "seeded)",
+         "NAME"},
+        {"seed", '\0', POPT_ARG_LONGLONG, &tune->seed, 0, "of the search (default: 0)", "N"},
+        {"effort", '\0', POPT_ARG_STRING, &tune->effort, 0,
+         "quick: for each problem 30 configurations and 30 seconds, where --max-evals and --budget "
+         "do not say otherwise; full: no limits (default: full)",
+         "quick|full"},
+        {"no-store", '\0', POPT_ARG_NONE, &tune->no_store, 0, "leave the wisdom file as it is",
+         NULL},
+    };
+    memcpy(table, rows, sizeof(rows));
+    return sizeof(rows) / sizeof(rows[0]);
+}
+
+// Options about the processes that do it, likewise.
+static size_t fill_isolation(struct tune *tune, struct poptOption *table)
+{
+    const struct poptOption rows[] = {
+        {"build-timeout", '\0', POPT_ARG_DOUBLE, &tune->build_seconds, 0,
+         "give up on a configuration that builds and makes its first launch longer than this "
+         "(default: 60)",
+         "SECONDS"},
+        {"run-timeout", '\0', POPT_ARG_DOUBLE, &tune->run_seconds, 0,
+         "give up on a configuration that takes longer to be verified and timed (default: 20)",
+         "SECONDS"},
+        {"retry-bad", '\0', POPT_ARG_NONE, &tune->retry_bad, 0,
+         "also try what crashed or hung before", NULL},
+        {"journal", '\0', POPT_ARG_STRING, &tune->journal, 0,
+         "record here what is done, so that --resume can go on (default: a file for each problem "
+         "in $XDG_STATE_HOME/flashcl, else $HOME/.local/state/flashcl)",
+         "FILE"},
+        {"resume", '\0', POPT_ARG_NONE, &tune->resume, 0,
+         "go on with a tuning that was interrupted", NULL},
+        {"in-process", '\0', POPT_ARG_NONE, &tune->in_process, 0,
+         "build and run in this process: a configuration that crashes or hangs ends it", NULL},
+        POPT_TABLEEND,
+    };
+    memcpy(table, rows, sizeof(rows));
+    return sizeof(rows) / sizeof(rows[0]);
+}
+
 static int run_tune(int argc, const char **argv)
 {
     struct options options = {.context = NULL};
@@ -399,45 +456,8 @@ static int run_tune(int argc, const char **argv)
                         .evaluations = NOT_GIVEN,
                         .build_seconds = BUILD_SECONDS,
                         .run_seconds = RUN_SECONDS};
-    struct poptOption table[] = {
-        {"impl", '\0', POPT_ARG_STRING, &tune.impl_text, 0,
-         "fused: one kernel; unfused: three kernels over a score matrix (default: fused)",
-         "fused,unfused"},
-        {"budget", '\0', POPT_ARG_DOUBLE, &tune.seconds, 0,
-         "stop after this time, all problems together (default: none)", "SECONDS"},
-        {"max-evals", '\0', POPT_ARG_LONGLONG, &tune.evaluations, 0,
-         "stop after so many configurations of a problem (default: all)", "N"},
-        {"strategy", '\0', POPT_ARG_STRING, &tune.strategy, 0,
-         "exhaustive, random, greedy or seeded (default: exhaustive for fewer than 300 points, "
-         "else "
-         "seeded)",
-         "NAME"},
-        {"seed", '\0', POPT_ARG_LONGLONG, &tune.seed, 0, "of the search (default: 0)", "N"},
-        {"effort", '\0', POPT_ARG_STRING, &tune.effort, 0,
-         "quick: for each problem 30 configurations and 30 seconds, where --max-evals and --budget "
-         "do not say otherwise; full: no limits (default: full)",
-         "quick|full"},
-        {"build-timeout", '\0', POPT_ARG_DOUBLE, &tune.build_seconds, 0,
-         "give up on a configuration that builds and makes its first launch longer than this "
-         "(default: 60)",
-         "SECONDS"},
-        {"run-timeout", '\0', POPT_ARG_DOUBLE, &tune.run_seconds, 0,
-         "give up on a configuration that takes longer to be verified and timed (default: 20)",
-         "SECONDS"},
-        {"retry-bad", '\0', POPT_ARG_NONE, &tune.retry_bad, 0,
-         "also try what crashed or hung before", NULL},
-        {"journal", '\0', POPT_ARG_STRING, &tune.journal, 0,
-         "record here what is done, so that --resume can go on (default: a file for each problem "
-         "in $XDG_STATE_HOME/flashcl, else $HOME/.local/state/flashcl)",
-         "FILE"},
-        {"resume", '\0', POPT_ARG_NONE, &tune.resume, 0, "go on with a tuning that was interrupted",
-         NULL},
-        {"in-process", '\0', POPT_ARG_NONE, &tune.in_process, 0,
-         "build and run in this process: a configuration that crashes or hangs ends it", NULL},
-        {"no-store", '\0', POPT_ARG_NONE, &tune.no_store, 0, "leave the wisdom file as it is",
-         NULL},
-        POPT_TABLEEND,
-    };
+    struct poptOption table[OWN_LIMIT];
+    fill_isolation(&tune, table + fill_search(&tune, table));
     int code = options_parse(&options, &verb_tune, table, argc, argv);
     if (code == OPTIONS_PROCEED) {
         code = read_own(&tune);
