@@ -426,6 +426,60 @@ static int run_parsed(struct tune *tune)
                : tune_all(tune);
 }
 
+#define OWN_LIMIT 20
+
+// Options about what is searched, copied to `table`. Returns how many.
+static size_t fill_search(struct tune *tune, struct poptOption *table)
+{
+    const struct poptOption rows[] = {
+        {"impl", '\0', POPT_ARG_STRING, &tune->impl_text, 0,
+         "fused: one kernel; unfused: three kernels over a score matrix (default: fused)",
+         "fused,unfused"},
+        OPTION_BUDGET(&tune->budget),
+        {"record", '\0', POPT_ARG_STRING, &tune->record_path, 0,
+         "write each configuration that is tried to this file, as T4 results", "FILE"},
+        {"replay", '\0', POPT_ARG_STRING, &tune->replay_path, 0,
+         "run the strategy on the results in this file instead of a device", "FILE"},
+        {"seeds", '\0', POPT_ARG_LONGLONG, &tune->seeds, 0,
+         "replay with so many seeds, from --seed on (default: 50)", "N"},
+        {"effort", '\0', POPT_ARG_STRING, &tune->effort, 0,
+         "quick: for each problem 30 configurations and 30 seconds, where --max-evals and --budget "
+         "do not say otherwise; full: no limits (default: full)",
+         "quick|full"},
+        {"no-store", '\0', POPT_ARG_NONE, &tune->no_store, 0, "leave the wisdom file as it is",
+         NULL},
+    };
+    memcpy(table, rows, sizeof(rows));
+    return sizeof(rows) / sizeof(rows[0]);
+}
+
+// Options about the processes that do it, likewise.
+static size_t fill_isolation(struct tune *tune, struct poptOption *table)
+{
+    const struct poptOption rows[] = {
+        {"build-timeout", '\0', POPT_ARG_DOUBLE, &tune->build_seconds, 0,
+         "give up on a configuration that builds and makes its first launch longer than this "
+         "(default: 60)",
+         "SECONDS"},
+        {"run-timeout", '\0', POPT_ARG_DOUBLE, &tune->run_seconds, 0,
+         "give up on a configuration that takes longer to be verified and timed (default: 20)",
+         "SECONDS"},
+        {"retry-bad", '\0', POPT_ARG_NONE, &tune->retry_bad, 0,
+         "also try what crashed or hung before", NULL},
+        {"journal", '\0', POPT_ARG_STRING, &tune->journal, 0,
+         "record here what is done, so that --resume can go on (default: a file for each problem "
+         "in $XDG_STATE_HOME/flashcl, else $HOME/.local/state/flashcl)",
+         "FILE"},
+        {"resume", '\0', POPT_ARG_NONE, &tune->resume, 0,
+         "go on with a tuning that was interrupted", NULL},
+        {"in-process", '\0', POPT_ARG_NONE, &tune->in_process, 0,
+         "build and run in this process: a configuration that crashes or hangs ends it", NULL},
+        POPT_TABLEEND,
+    };
+    memcpy(table, rows, sizeof(rows));
+    return sizeof(rows) / sizeof(rows[0]);
+}
+
 static int run_tune(int argc, const char **argv)
 {
     struct options options = {.context = NULL};
@@ -434,42 +488,8 @@ static int run_tune(int argc, const char **argv)
                         .build_seconds = BUILD_SECONDS,
                         .run_seconds = RUN_SECONDS};
     budget_init(&tune.budget);
-    struct poptOption table[] = {
-        {"impl", '\0', POPT_ARG_STRING, &tune.impl_text, 0,
-         "fused: one kernel; unfused: three kernels over a score matrix (default: fused)",
-         "fused,unfused"},
-        OPTION_BUDGET(&tune.budget),
-        {"record", '\0', POPT_ARG_STRING, &tune.record_path, 0,
-         "write each configuration that is tried to this file, as T4 results", "FILE"},
-        {"replay", '\0', POPT_ARG_STRING, &tune.replay_path, 0,
-         "run the strategy on the results in this file instead of a device", "FILE"},
-        {"seeds", '\0', POPT_ARG_LONGLONG, &tune.seeds, 0,
-         "replay with so many seeds, from --seed on (default: 50)", "N"},
-        {"effort", '\0', POPT_ARG_STRING, &tune.effort, 0,
-         "quick: for each problem 30 configurations and 30 seconds, where --max-evals and --budget "
-         "do not say otherwise; full: no limits (default: full)",
-         "quick|full"},
-        {"build-timeout", '\0', POPT_ARG_DOUBLE, &tune.build_seconds, 0,
-         "give up on a configuration that builds and makes its first launch longer than this "
-         "(default: 60)",
-         "SECONDS"},
-        {"run-timeout", '\0', POPT_ARG_DOUBLE, &tune.run_seconds, 0,
-         "give up on a configuration that takes longer to be verified and timed (default: 20)",
-         "SECONDS"},
-        {"retry-bad", '\0', POPT_ARG_NONE, &tune.retry_bad, 0,
-         "also try what crashed or hung before", NULL},
-        {"journal", '\0', POPT_ARG_STRING, &tune.journal, 0,
-         "record here what is done, so that --resume can go on (default: a file for each problem "
-         "in $XDG_STATE_HOME/flashcl, else $HOME/.local/state/flashcl)",
-         "FILE"},
-        {"resume", '\0', POPT_ARG_NONE, &tune.resume, 0, "go on with a tuning that was interrupted",
-         NULL},
-        {"in-process", '\0', POPT_ARG_NONE, &tune.in_process, 0,
-         "build and run in this process: a configuration that crashes or hangs ends it", NULL},
-        {"no-store", '\0', POPT_ARG_NONE, &tune.no_store, 0, "leave the wisdom file as it is",
-         NULL},
-        POPT_TABLEEND,
-    };
+    struct poptOption table[OWN_LIMIT];
+    fill_isolation(&tune, table + fill_search(&tune, table));
     int code = options_parse(&options, &verb_tune, table, argc, argv);
     if (code == OPTIONS_PROCEED) {
         code = run_parsed(&tune);
