@@ -3,6 +3,8 @@
 # for some configurations. TAP output.
 #     sh test_tune_workers.sh PATH-OF-FLASHCL [FILTER]
 # Needs an OpenCL device on the CPU, where a kernel that goes astray is seen at once.
+# A candidate that crashes must die of its signal, under a sanitizer too.
+export ASAN_OPTIONS="${ASAN_OPTIONS:-}:handle_segv=0"
 . "$(dirname "$0")/common.sh"
 
 export TMPDIR="$work/tmp"
