@@ -420,6 +420,12 @@ FCL_API void fcl_kernel_trials_destroy(fcl_kernel_trials **trials);
 // A kernel that hangs or crashes takes the process with it. Lives as long as the trials.
 FCL_API struct fcl_evaluator fcl_kernel_trials_evaluator(fcl_kernel_trials *trials);
 
+// Checks a point's sizes and builds it, without buffers and without running it: for builders beside
+// the process that evaluates. `keep` 1: into the device's cache. Fills in status, reason and
+// build_ms, as above. Blocks. Thread-safety: safe.
+FCL_API void fcl_kernel_build(fcl_device *device, const struct fcl_kernel_spec *spec,
+                              uint64_t point, int keep, struct fcl_evaluation *evaluation);
+
 struct fcl_kernel_result {
     struct fcl_tuner_result tuner;
     char winner[512]; // text form of the point; "" where none passed

@@ -1,50 +1,17 @@
-// Tries points of a user's kernel: limits, build, one verified run, timing, verification again.
+// Tries points of a user's kernel: one verified run, timing, verification again.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel_buffer.h"
-#include "program.h"
+#include "kernel_trial.h"
 #include "timing.h"
 
-#define KEPT 8         // programs of the fastest points, for the finals
 #define HOPELESS 2.5   // a probe this many times slower than the best is not timed further
 #define SAMPLES 5      // of a trial
 #define FINAL_ROUNDS 5 // each finalist once a round, in turn
 #define FINAL_SAMPLES 3
 
-struct kept {
-    uint64_t point;
-    double ms;
-    struct fcl_program program; // no program: an empty place
-};
-
-struct fcl_kernel_trials {
-    struct fcl_device *device;
-    struct fcl_kernel_form form;
-    cl_command_queue queue;
-    struct fcl_kernel_buffer *buffers; // one an argument
-    unsigned char *copy;               // of the largest buffer
-    size_t item_sizes[3];
-    struct kept kept[KEPT];
-    int repeatable; // 1: a second run gives the same result
-    int spoilt;     // 1: a kernel failed: buffers and queue may be damaged
-};
-
-// One point under way.
-struct trial {
-    struct fcl_kernel_trials *trials;
-    uint64_t point;
-    struct fcl_grid grid;
-    size_t local_bytes; // of local arguments
-    struct fcl_program program;
-    struct fcl_evaluation *evaluation;
-};
-
-#define FAIL(trial, status, ...) \
-    fcl_fail((trial)->evaluation->reason, sizeof(trial)->evaluation->reason, status, __VA_ARGS__)
-
-static enum fcl_status fail_cl(const struct trial *trial, cl_int code, const char *what)
+static enum fcl_status fail_cl(const struct fcl_kernel_trial *trial, cl_int code, const char *what)
 {
     const enum fcl_status status =
         code == CL_INVALID_WORK_GROUP_SIZE || code == CL_INVALID_WORK_ITEM_SIZE
@@ -52,114 +19,14 @@ static enum fcl_status fail_cl(const struct trial *trial, cl_int code, const cha
             : fcl_cl_status(code);
     struct fcl_text text = {0};
     fcl_cl_error_add(&text, code);
-    FAIL(trial, status, "%s failed: %s", what, text.failed ? "" : text.data);
+    FCL_TRIAL_FAIL(trial, status, "%s failed: %s", what, text.failed ? "" : text.data);
     fcl_text_free(&text);
     return status;
 }
 
-// ---- limits
+// ---- arguments
 
-static enum fcl_status check_group(const struct trial *trial)
-{
-    const struct fcl_grid *grid = &trial->grid;
-    const uint64_t most = trial->trials->device->caps.group_size;
-    for (int i = 0; i < grid->dimensions && grid->has_local; i++)
-        if (grid->local[i] > trial->trials->item_sizes[i])
-            return FAIL(trial, FCL_UNSUPPORTED,
-                        "a work-group of %zu in dimension %d: the device allows %zu",
-                        grid->local[i], i, trial->trials->item_sizes[i]);
-    if (grid->group > most)
-        return FAIL(trial, FCL_UNSUPPORTED,
-                    "a work-group of %zu work-items: the device allows %llu", grid->group,
-                    (unsigned long long)most);
-    return FCL_OK;
-}
-
-static enum fcl_status check_local(const struct trial *trial, size_t bytes)
-{
-    const uint64_t most = trial->trials->device->caps.local_bytes;
-    return bytes <= most
-               ? FCL_OK
-               : FAIL(trial, FCL_UNSUPPORTED, "%zu bytes of local memory: the device allows %llu",
-                      bytes, (unsigned long long)most);
-}
-
-// What is known of a point before its build.
-static enum fcl_status plan(struct trial *trial)
-{
-    const struct fcl_kernel_form *form = &trial->trials->form;
-    char *reason = trial->evaluation->reason;
-    const size_t size = sizeof trial->evaluation->reason;
-    enum fcl_status status =
-        fcl_kernel_grid(form, &form->grid, trial->point, &trial->grid, reason, size);
-    for (size_t i = 0; i < form->spec.argument_count && status == FCL_OK; i++) {
-        size_t bytes;
-        if (form->spec.arguments[i].kind != FCL_KERNEL_LOCAL)
-            continue;
-        status = fcl_kernel_local(form, i, trial->point, &bytes, reason, size);
-        if (status == FCL_OK)
-            trial->local_bytes += bytes;
-    }
-    if (status == FCL_OK)
-        status = check_group(trial);
-    return status == FCL_OK ? check_local(trial, trial->local_bytes) : status;
-}
-
-// Drivers report a too small limit for kernels that state their work-group themselves; the launch
-// tells for those.
-static int states_group(const struct trial *trial)
-{
-    size_t stated[3] = {0, 0, 0};
-    clGetKernelWorkGroupInfo(trial->program.kernels[0], trial->trials->device->id,
-                             CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof stated, stated, NULL);
-    return stated[0] != 0;
-}
-
-static enum fcl_status check_built(const struct trial *trial)
-{
-    const struct fcl_kernel_spec *spec = &trial->trials->form.spec;
-    cl_uint count = 0;
-    const cl_int code =
-        clGetKernelInfo(trial->program.kernels[0], CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL);
-    if (code == CL_SUCCESS && count != spec->argument_count)
-        return FAIL(trial, FCL_INVALID_ARGUMENT, "kernel %s takes %u arguments, %zu are given",
-                    spec->name, (unsigned)count, spec->argument_count);
-    if (trial->grid.group > trial->program.group_limit && !states_group(trial))
-        return FAIL(trial, FCL_UNSUPPORTED,
-                    "a work-group of %zu work-items: the built kernel allows %zu",
-                    trial->grid.group, trial->program.group_limit);
-    return check_local(trial, trial->local_bytes + (size_t)trial->program.local_bytes);
-}
-
-// ---- build
-
-static enum fcl_status build(struct trial *trial, const struct fcl_kernel_reference *reference)
-{
-    const struct fcl_kernel_spec *spec = &trial->trials->form.spec;
-    const char *source =
-        reference != NULL && reference->source != NULL ? reference->source : spec->source;
-    const char *options = reference != NULL ? reference->options : spec->options;
-    struct fcl_text text = {0};
-    fcl_kernel_add_source(spec, source, trial->point, &text);
-    if (text.failed)
-        return FAIL(trial, FCL_OUT_OF_MEMORY, "no memory for the source");
-    const struct fcl_program_request request = {
-        .label = reference != NULL ? reference->name : spec->name,
-        .source = text.data,
-        .flags = options != NULL ? options : "",
-        .kernels = {reference != NULL ? reference->name : spec->name},
-        .reason = trial->evaluation->reason,
-        .reason_size = sizeof trial->evaluation->reason,
-        .quiet = reference == NULL,
-        .read_only = 1};
-    const enum fcl_status status =
-        fcl_program_create(trial->trials->device, &request, &trial->program);
-    trial->evaluation->build_ms = trial->program.build_ms;
-    fcl_text_free(&text);
-    return status;
-}
-
-static enum fcl_status set_argument(const struct trial *trial, size_t argument)
+static enum fcl_status set_argument(const struct fcl_kernel_trial *trial, size_t argument)
 {
     const struct fcl_kernel_form *form = &trial->trials->form;
     const struct fcl_kernel_argument *a = &form->spec.arguments[argument];
@@ -189,7 +56,7 @@ static enum fcl_status set_argument(const struct trial *trial, size_t argument)
     return fail_cl(trial, code, what);
 }
 
-static enum fcl_status set_arguments(const struct trial *trial)
+static enum fcl_status set_arguments(const struct fcl_kernel_trial *trial)
 {
     for (size_t i = 0; i < trial->trials->form.spec.argument_count; i++) {
         const enum fcl_status status = set_argument(trial, i);
@@ -200,20 +67,16 @@ static enum fcl_status set_arguments(const struct trial *trial)
 }
 
 // Everything up to the first launch.
-static enum fcl_status prepare(struct trial *trial)
+static enum fcl_status prepare(struct fcl_kernel_trial *trial)
 {
-    enum fcl_status status = plan(trial);
-    if (status == FCL_OK)
-        status = build(trial, NULL);
-    if (status == FCL_OK)
-        status = check_built(trial);
+    const enum fcl_status status = fcl_kernel_trial_make(trial);
     return status == FCL_OK ? set_arguments(trial) : status;
 }
 
 // ---- one verified run
 
 // A queue that saw a failing kernel may be dead, and what the kernel wrote may be anywhere.
-static enum fcl_status repair(const struct trial *trial)
+static enum fcl_status repair(const struct fcl_kernel_trial *trial)
 {
     struct fcl_kernel_trials *trials = trial->trials;
     cl_int code;
@@ -239,7 +102,7 @@ static cl_int restore_outputs(const struct fcl_kernel_trials *trials)
     return code;
 }
 
-static cl_int enqueue(const struct trial *trial, cl_command_queue queue, cl_event *event)
+static cl_int enqueue(const struct fcl_kernel_trial *trial, cl_command_queue queue, cl_event *event)
 {
     const struct fcl_grid *grid = &trial->grid;
     return clEnqueueNDRangeKernel(queue, trial->program.kernels[0], (cl_uint)grid->dimensions, NULL,
@@ -247,7 +110,7 @@ static cl_int enqueue(const struct trial *trial, cl_command_queue queue, cl_even
                                   event);
 }
 
-static enum fcl_status run_once(const struct trial *trial)
+static enum fcl_status run_once(const struct fcl_kernel_trial *trial)
 {
     cl_event event = NULL;
     cl_int state = CL_COMPLETE;
@@ -267,7 +130,7 @@ static enum fcl_status run_once(const struct trial *trial)
 }
 
 // Judges what the last run left in the outputs; `contents` 0: only the guards.
-static enum fcl_status judge(const struct trial *trial, int contents)
+static enum fcl_status judge(const struct fcl_kernel_trial *trial, int contents)
 {
     struct fcl_kernel_trials *trials = trial->trials;
     for (size_t i = 0; i < trials->form.spec.argument_count; i++) {
@@ -295,7 +158,7 @@ static enum fcl_status judge(const struct trial *trial, int contents)
 static enum fcl_status launch_timed(void *user, cl_command_queue queue, cl_event *first,
                                     cl_event *last)
 {
-    const struct trial *trial = user;
+    const struct fcl_kernel_trial *trial = user;
     const cl_int code = enqueue(trial, queue, first);
     if (code != CL_SUCCESS)
         return fail_cl(trial, code, "clEnqueueNDRangeKernel");
@@ -304,7 +167,7 @@ static enum fcl_status launch_timed(void *user, cl_command_queue queue, cl_event
     return FCL_OK;
 }
 
-static enum fcl_status measure(struct trial *trial, double best_ms)
+static enum fcl_status measure(struct fcl_kernel_trial *trial, double best_ms)
 {
     struct fcl_device *device = trial->trials->device;
     struct fcl_timing *timing = &trial->evaluation->timing;
@@ -316,18 +179,19 @@ static enum fcl_status measure(struct trial *trial, double best_ms)
     else if (status == FCL_OK)
         status = fcl_timing_measure(device, launch_timed, trial, SAMPLES, 0, timing);
     if (status != FCL_OK && trial->evaluation->reason[0] == 0)
-        FAIL(trial, status, "%s", fcl_status_text(status));
+        FCL_TRIAL_FAIL(trial, status, "%s", fcl_status_text(status));
     return status;
 }
 
 // ---- the finalists' programs
 
 // Keeps the program if it is among the fastest; the slowest goes.
-static void keep(struct trial *trial)
+static void keep(struct fcl_kernel_trial *trial)
 {
-    struct kept *slowest = &trial->trials->kept[0];
+    struct fcl_kernel_kept *slowest = &trial->trials->kept[0];
     const double ms = trial->evaluation->timing.median_ms;
-    for (struct kept *k = trial->trials->kept; k < trial->trials->kept + KEPT; k++) {
+    for (struct fcl_kernel_kept *k = trial->trials->kept; k < trial->trials->kept + FCL_TRIALS_KEPT;
+         k++) {
         if (k->program.program == NULL || k->point == trial->point) {
             slowest = k;
             break;
@@ -338,17 +202,18 @@ static void keep(struct trial *trial)
     if (slowest->program.program != NULL && slowest->point != trial->point && slowest->ms <= ms)
         return;
     fcl_program_destroy(&slowest->program);
-    *slowest = (struct kept){trial->point, ms, trial->program};
+    *slowest = (struct fcl_kernel_kept){trial->point, ms, trial->program};
     trial->program = (struct fcl_program){0};
 }
 
 // Takes a kept program out again, if there is one.
-static int take_kept(struct trial *trial)
+static int take_kept(struct fcl_kernel_trial *trial)
 {
-    for (struct kept *k = trial->trials->kept; k < trial->trials->kept + KEPT; k++)
+    for (struct fcl_kernel_kept *k = trial->trials->kept; k < trial->trials->kept + FCL_TRIALS_KEPT;
+         k++)
         if (k->program.program != NULL && k->point == trial->point) {
             trial->program = k->program;
-            *k = (struct kept){0};
+            *k = (struct fcl_kernel_kept){0};
             return 1;
         }
     return 0;
@@ -356,7 +221,7 @@ static int take_kept(struct trial *trial)
 
 // ---- the evaluator
 
-static enum fcl_status try_point(struct trial *trial, double best_ms)
+static enum fcl_status try_point(struct fcl_kernel_trial *trial, double best_ms)
 {
     enum fcl_status status = repair(trial);
     if (status == FCL_OK)
@@ -379,7 +244,7 @@ static enum fcl_status try_point(struct trial *trial, double best_ms)
 
 static void evaluate(void *user, uint64_t point, double best_ms, struct fcl_evaluation *evaluation)
 {
-    struct trial trial = {.trials = user, .point = point, .evaluation = evaluation};
+    struct fcl_kernel_trial trial = {.trials = user, .point = point, .evaluation = evaluation};
     *evaluation = (struct fcl_evaluation){0};
     evaluation->status = try_point(&trial, best_ms);
     if (evaluation->status == FCL_OK) {
@@ -390,17 +255,17 @@ static void evaluate(void *user, uint64_t point, double best_ms, struct fcl_eval
 }
 
 // Makes a point ready to be timed again: it passed before.
-static enum fcl_status ready(struct trial *trial)
+static enum fcl_status ready(struct fcl_kernel_trial *trial)
 {
     const int kept = take_kept(trial);
-    enum fcl_status status = plan(trial);
+    enum fcl_status status = fcl_kernel_trial_plan(trial);
     if (status == FCL_OK && !kept)
-        status = build(trial, NULL);
+        status = fcl_kernel_trial_build(trial, NULL);
     return status == FCL_OK ? set_arguments(trial) : status;
 }
 
-static enum fcl_status compare_ready(struct trial *finalists, double *medians, size_t count,
-                                     struct fcl_timing *timings)
+static enum fcl_status compare_ready(struct fcl_kernel_trial *finalists, double *medians,
+                                     size_t count, struct fcl_timing *timings)
 {
     for (size_t round = 0; round < FINAL_ROUNDS; round++)
         for (size_t i = 0; i < count; i++) {
@@ -421,12 +286,12 @@ static enum fcl_status compare(void *user, const uint64_t *points, size_t count,
 {
     struct fcl_kernel_trials *trials = user;
     struct fcl_evaluation evaluation = {0};
-    struct trial *finalists = calloc(count + 1, sizeof *finalists);
+    struct fcl_kernel_trial *finalists = calloc(count + 1, sizeof *finalists);
     double *medians = calloc(count * FINAL_ROUNDS + 1, sizeof *medians);
     enum fcl_status status = finalists != NULL && medians != NULL ? FCL_OK : FCL_OUT_OF_MEMORY;
     for (size_t i = 0; i < count && status == FCL_OK; i++) {
-        finalists[i] =
-            (struct trial){.trials = trials, .point = points[i], .evaluation = &evaluation};
+        finalists[i] = (struct fcl_kernel_trial){
+            .trials = trials, .point = points[i], .evaluation = &evaluation};
         status = i == 0 ? repair(&finalists[i]) : FCL_OK;
         if (status == FCL_OK)
             status = ready(&finalists[i]);
@@ -477,18 +342,10 @@ static enum fcl_status make_buffers(struct fcl_kernel_trials *trials)
     return trials->copy != NULL ? FCL_OK : FCL_OUT_OF_MEMORY;
 }
 
-static void read_item_sizes(struct fcl_kernel_trials *trials)
-{
-    size_t sizes[16] = {0};
-    clGetDeviceInfo(trials->device->id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof sizes, sizes, NULL);
-    for (int i = 0; i < 3; i++) // 0: the driver does not tell
-        trials->item_sizes[i] = sizes[i] != 0 ? sizes[i] : SIZE_MAX;
-}
-
 // ---- the reference
 
 // Takes what the reference kernel left in the outputs as right.
-static enum fcl_status take_results(const struct trial *trial)
+static enum fcl_status take_results(const struct fcl_kernel_trial *trial)
 {
     struct fcl_kernel_trials *trials = trial->trials;
     enum fcl_status status = judge(trial, 0);
@@ -508,16 +365,16 @@ static enum fcl_status take_results(const struct trial *trial)
 static enum fcl_status run_reference(struct fcl_kernel_trials *trials)
 {
     struct fcl_evaluation evaluation = {0};
-    struct trial trial = {.trials = trials,
-                          .point = fcl_space_point(trials->form.spec.space, 0),
-                          .evaluation = &evaluation};
+    struct fcl_kernel_trial trial = {.trials = trials,
+                                     .point = fcl_space_point(trials->form.spec.space, 0),
+                                     .evaluation = &evaluation};
     enum fcl_status status =
         fcl_kernel_grid(&trials->form, &trials->form.reference_grid, trial.point, &trial.grid,
                         evaluation.reason, sizeof evaluation.reason);
     if (status == FCL_OK)
-        status = build(&trial, trials->form.spec.reference);
+        status = fcl_kernel_trial_build(&trial, trials->form.spec.reference);
     if (status == FCL_OK)
-        status = check_built(&trial);
+        status = fcl_kernel_trial_check(&trial);
     if (status == FCL_OK)
         status = set_arguments(&trial);
     if (status == FCL_OK)
@@ -540,7 +397,7 @@ static enum fcl_status make(struct fcl_kernel_trials *trials, const struct fcl_k
     trials->queue = fcl_device_queue(trials->device, &code);
     if (trials->queue == NULL)
         return fcl_cl_fail(trials->device, code, "clCreateCommandQueue");
-    read_item_sizes(trials);
+    fcl_kernel_trials_limits(trials);
     status = make_buffers(trials);
     return status == FCL_OK && trials->form.spec.reference != NULL ? run_reference(trials) : status;
 }
@@ -568,7 +425,7 @@ void fcl_kernel_trials_destroy(fcl_kernel_trials **trials)
     if (trials == NULL || *trials == NULL)
         return;
     struct fcl_kernel_trials *t = *trials;
-    for (int i = 0; i < KEPT; i++)
+    for (int i = 0; i < FCL_TRIALS_KEPT; i++)
         fcl_program_destroy(&t->kept[i].program);
     for (size_t i = 0; t->buffers != NULL && i < t->form.spec.argument_count; i++)
         fcl_kernel_buffer_free(&t->buffers[i]);

@@ -296,6 +296,34 @@ static void accumulating_kernels_are_restored(void **state)
     assert_true(result.tuner.better);
 }
 
+static void expect_built(struct fixture *f, const char *point, int keep, enum fcl_status status,
+                         const char *reason)
+{
+    struct fcl_evaluation e;
+    fcl_kernel_build(f->opencl.device, &f->spec, test_point(f->space, point), keep, &e);
+    if (e.status != status || strstr(e.reason, reason) == NULL)
+        fail_msg("%s: status %d, '%s'", point, (int)e.status, e.reason);
+    assert_true(e.timing.median_ms == 0 && (status != FCL_OK || e.build_ms > 0));
+}
+
+static void points_are_built_alone(void **state)
+{
+    struct fixture *f = fixture_of(state);
+    struct fcl_evaluation e;
+    expect_built(f, "FAULT=wrong LANES=1 LOCAL=8", 0, FCL_OK, "");
+    assert_int_equal(test_folder_count(f->folder, "", NULL), 2); // . and ..
+    expect_built(f, "FAULT=wrong LANES=1 LOCAL=8", 1, FCL_OK, "");
+    assert_true(test_folder_count(f->folder, "", NULL) > 2);
+    expect_built(f, "FAULT=build LANES=1 LOCAL=8", 0, FCL_BUILD_FAILED, "does not build");
+    expect_built(f, "FAULT=none LANES=1 LOCAL=1048576", 0, FCL_UNSUPPORTED, "1048576");
+    fcl_kernel_build(NULL, &f->spec, 0, 0, &e);
+    assert_int_equal(e.status, FCL_INVALID_ARGUMENT);
+    fcl_kernel_build(f->opencl.device, NULL, 0, 0, &e);
+    assert_int_equal(e.status, FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(e.reason, "spec is NULL"));
+    fcl_kernel_build(f->opencl.device, &f->spec, 0, 0, NULL);
+}
+
 static void tuning_finds_a_right_point_among_faults(void **state)
 {
     struct fixture *f = fixture_of(state);
@@ -322,6 +350,7 @@ int main(void)
         TEST(local_memory_is_limited),
         TEST(groups_are_limited_as_a_whole),
         TEST(accumulating_kernels_are_restored),
+        TEST(points_are_built_alone),
         TEST(tuning_finds_a_right_point_among_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
