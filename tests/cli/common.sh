@@ -87,6 +87,35 @@ same() {
     report "$1" $result
 }
 
+# workers: how many worker processes of these tests there are. Their command line names a folder
+# in TMPDIR, which is a folder of these tests.
+workers() {
+    found=0
+    for process in /proc/[0-9]*; do
+        if { tr '\0' ' ' <"$process/cmdline"; } 2>/dev/null |
+            grep -q "worker .*--cache-dir $TMPDIR"; then
+            found=$((found + 1))
+        fi
+    done
+    echo $found
+}
+
+# no_process NAME: the workers end, in a while.
+no_process() {
+    waited=0
+    while [ "$(workers)" -gt 0 ] && [ $waited -lt 100 ]; do
+        sleep 0.1
+        waited=$((waited + 1))
+    done
+    same "$1: no process is left" 0 "$(workers)"
+}
+
+# none_left NAME: nor a temporary folder.
+none_left() {
+    no_process "$1"
+    same "$1: no temporary folder is left" "" "$(ls "$TMPDIR")"
+}
+
 # run_groups NAME...: the functions test_NAME whose name contains the filter, then the plan.
 run_groups() {
     for group in "$@"; do

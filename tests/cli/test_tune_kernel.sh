@@ -5,6 +5,8 @@
 . "$(dirname "$0")/common.sh"
 
 data=$here/../data
+export TMPDIR="$work/tmp"
+mkdir "$TMPDIR"
 
 t4() {
     python3 "$here/t4.py" "$@"
@@ -239,8 +241,66 @@ test_examples() {
     code=$?
     expect "example vector_add as its comment says" 0
     same "all its points are right, with a tail" "15 0" "$(rows csv get tried failed)"
-    on tune-kernel "$data/faulty_crash.json" --metric wrong
-    refuse "the file of crashes is read" 2 "--metric wrong"
 }
 
-run_groups files faults spec_fields options local examples
+test_crashes() {
+    on tune-kernel "$data/faulty_crash.json" --run-timeout 1 --output "$work/r.json"
+    expect "crashes and hangs" 0
+    check "the right point wins" grep -q '^scale  *FAULT=none ' "$work/out"
+    check "crashes are told" grep -q '^5 crash, the first: crashed: signal ' "$work/out"
+    check "hangs are told" grep -q '^5 timeout, the first: timeout while running' "$work/out"
+    same "every point has its kind" \
+        "compile 5 constraints 15 correct 5 correctness 5 runtime 5 timeout 5" "$(t4 kinds "$work/r.json")"
+    same "the right one" "wrong=correctness build=compile crash=runtime hang=timeout" \
+        "$(t4 by "$work/r.json" FAULT LOCAL 8)"
+    none_left "after crashes"
+    same "no journal is left" "" "$(find "$HOME" -name '*.journal')"
+    run tune-kernel "$data/faulty_crash.json" --run-timeout 0
+    refuse "no time to run" 2 "--run-timeout 0"
+    run tune-kernel "$data/faulty_crash.json" --in-process --resume
+    refuse "a journal without workers" 2 "exclude"
+    on tune-kernel "$data/faulty.json" --in-process --max-evals 4 --journal "" --format csv
+    refuse "nor with a file" 2 "exclude"
+    odd=$(printf 'odd\377.cl')
+    cp "$data/faulty.cl" "$odd"
+    on tune-kernel "$odd" --kernel scale --param A=1 --global 1
+    refuse "a name that workers cannot be told" 2 "is no UTF-8"
+    on tune-kernel "$data/faulty.json" --in-process --max-evals 4 --format csv
+    same "in this process" "4" "$(rows csv get tried)"
+}
+
+# The tuner is killed while the second of two points hangs.
+test_killed() {
+    cp "$data/faulty.cl" "$work"
+    spec "$work/hang.json" "c['TuningParameters'][0]['Values'] = ['none', 'hang']
+c['TuningParameters'][1]['Values'] = [1]
+c['TuningParameters'][2]['Values'] = [8]"
+    "$flashcl" tune-kernel hang.json --device "$device" --run-timeout 600 --journal journal \
+        >"$work/out" 2>"$work/err" &
+    tuner=$!
+    waited=0
+    until { tail -n 1 journal | grep -q '"start":"1"' && grep -q '"end":"1"' journal; } 2>/dev/null ||
+        [ $waited -gt 600 ]; do
+        sleep 0.1
+        waited=$((waited + 1))
+    done
+    kill -9 $tuner
+    wait $tuner 2>/dev/null
+    no_process "a tuner killed while a worker hangs"
+    echo '// changed' >>faulty.cl
+    on tune-kernel hang.json --journal journal --resume
+    refuse "a journal of another source" 2 "its digest is"
+    cp "$data/faulty.cl" "$work"
+    on tune-kernel hang.json --journal journal --resume --verbose --output r.json --format csv
+    expect "resume" 0 "2 evaluations are taken"
+    check "what was in flight failed" grep -q 'FAULT=hang.*: in flight when tuning ended' "$work/err"
+    same "the other wins" "FAULT=none LANES=1 LOCAL=8 2 1" "$(rows csv get winner tried failed)"
+    same "results are whole" "correct 1 runtime 1" "$(t4 kinds r.json)"
+    none_left "after it was resumed"
+    check "the journal is gone" test ! -e journal
+    printf '%s\n' '{"do":"open","kind":"kernel","evaluates":false,"arguments":["tune-kernel","hang.json"],"digest":"0"}' >requests
+    "$flashcl" worker --device "$device" --no-cache --no-wisdom <requests >"$work/out" 2>"$work/err"
+    check "a worker refuses a kernel that changed" grep -q '"error":.*changed under way' "$work/out"
+}
+
+run_groups files faults spec_fields options local examples crashes killed

@@ -34,35 +34,6 @@ fates() {
         grep -v ' unsupported '
 }
 
-# workers: how many worker processes of these tests there are. Their command line names a folder
-# of these tests.
-workers() {
-    found=0
-    for process in /proc/[0-9]*; do
-        if { tr '\0' ' ' <"$process/cmdline"; } 2>/dev/null |
-            grep -q "worker .*--cache-dir $TMPDIR"; then
-            found=$((found + 1))
-        fi
-    done
-    echo $found
-}
-
-# no_process NAME: the workers end, in a while.
-no_process() {
-    waited=0
-    while [ "$(workers)" -gt 0 ] && [ $waited -lt 100 ]; do
-        sleep 0.1
-        waited=$((waited + 1))
-    done
-    same "$1: no process is left" 0 "$(workers)"
-}
-
-# none_left NAME: nor a temporary folder.
-none_left() {
-    no_process "$1"
-    same "$1: no temporary folder is left" "" "$(ls "$TMPDIR")"
-}
-
 # fated NAME CONFIG FATE: each tried configuration that matches had this fate, and there is one.
 fated() {
     fates | grep -e "^$2" >"$work/matching"

@@ -48,6 +48,7 @@ static void write_text(const struct fixture *f, const char *mode, const char *te
 static const struct fcl_evaluation good = {.status = FCL_OK,
                                            .ratio = 0.25,
                                            .build_ms = 12.5,
+                                           .verify_ms = 1.5,
                                            .timing = {.median_ms = 1.5,
                                                       .min_ms = 1,
                                                       .spread = 0.125,
@@ -80,7 +81,8 @@ static void outcomes_come_back(void **state)
     assert_int_equal(journal_count(journal), 2);
     assert_true(journal_find(journal, "a", &e));
     assert_memory_equal(&e.timing, &good.timing, sizeof e.timing);
-    assert_true(e.ratio == good.ratio && e.build_ms == good.build_ms);
+    assert_true(e.ratio == good.ratio && e.build_ms == good.build_ms &&
+                e.verify_ms == good.verify_ms);
     assert_int_equal(e.status, FCL_OK);
     assert_true(journal_find(journal, "b", &e));
     assert_int_equal(e.status, FCL_DEVICE_ERROR);

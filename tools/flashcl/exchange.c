@@ -35,9 +35,10 @@ json_t *exchange_evaluation(const struct fcl_evaluation *evaluation)
     char reason[sizeof(evaluation->reason)];
     copy_ascii(reason, sizeof(reason), evaluation->reason);
     return json_pack(
-        "{s:s,s:s,s:s,s:o,s:o,s:o}", "status", status_word(evaluation->status), "reason", reason,
-        "bad", evaluation->bad, "ratio", exchange_real(evaluation->ratio), "build_ms",
-        exchange_real(evaluation->build_ms), "timing", exchange_timing(&evaluation->timing));
+        "{s:s,s:s,s:s,s:o,s:o,s:o,s:o}", "status", status_word(evaluation->status), "reason",
+        reason, "bad", evaluation->bad, "ratio", exchange_real(evaluation->ratio), "build_ms",
+        exchange_real(evaluation->build_ms), "verify_ms", exchange_real(evaluation->verify_ms),
+        "timing", exchange_timing(&evaluation->timing));
 }
 
 int exchange_read_real(const json_t *object, const char *name, double *number)
@@ -74,5 +75,6 @@ int exchange_read_evaluation(const json_t *object, struct fcl_evaluation *evalua
     snprintf(evaluation->bad, sizeof(evaluation->bad), "%s", bad);
     return exchange_read_real(object, "ratio", &evaluation->ratio) &&
            exchange_read_real(object, "build_ms", &evaluation->build_ms) &&
+           exchange_read_real(object, "verify_ms", &evaluation->verify_ms) &&
            exchange_read_timing(json_object_get(object, "timing"), &evaluation->timing);
 }

@@ -51,34 +51,40 @@ static void remove_folder(const char *folder)
 
 // ---- the journal
 
+// NULL where a text is no UTF-8.
 static json_t *describe(const struct isolation_options *options)
 {
     const struct options *shared = options->options;
     const struct fcl_caps *caps = options->session->caps;
-    return json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s}", "version", fcl_version(), "device",
-                     caps->name, "driver", caps->driver, "problem", options->problem->text,
-                     "implementation", implementation_text(options->implementation),
-                     "kernel folder",
-                     shared->kernel_folder != NULL ? shared->kernel_folder : "none",
-                     "capability mask", shared->caps_mask != NULL ? shared->caps_mask : "none");
+    json_t *about = json_copy((json_t *)(uintptr_t)options->about);
+    json_t *surroundings =
+        json_pack("{s:s,s:s,s:s,s:s,s:s}", "version", fcl_version(), "device", caps->name, "driver",
+                  caps->driver, "kernel folder",
+                  shared->kernel_folder != NULL ? shared->kernel_folder : "none", "capability mask",
+                  shared->caps_mask != NULL ? shared->caps_mask : "none");
+    if (about == NULL || surroundings == NULL) {
+        json_decref(about);
+        json_decref(surroundings);
+        return NULL;
+    }
+    json_object_update(about, surroundings);
+    json_decref(surroundings);
+    return about;
 }
 
 // The journal's file where none is named: its name says of which tuning it is.
 static char *default_path(const struct isolation_options *options, char **reason)
 {
-    char problem_class[256];
     char *folder = folders_state(reason);
     if (folder == NULL) {
         return NULL;
     }
-    fcl_problem_class(&options->problem->problem, options->implementation, problem_class,
-                      sizeof(problem_class));
     char *name = memory_print("%s %s %s", options->session->caps->name,
-                              options->session->caps->driver, problem_class);
+                              options->session->caps->driver, options->journal_name);
     for (char *at = name; *at != '\0'; at++) {
         *at = isalnum((unsigned char)*at) ? *at : '-';
     }
-    // The class stands at the end and tells more.
+    // What is tuned stands at the end and tells more.
     size_t length = strlen(name);
     const char *shown = length > NAME_LENGTH ? name + length - NAME_LENGTH : name;
     char *path = memory_print("%s/%s.journal", folder, shown);
@@ -108,17 +114,17 @@ static void welcome_journal(struct isolation *isolation, const char *path, int r
 static int open_journal(struct isolation *isolation, const struct isolation_options *options)
 {
     char *missing = NULL, reason[1024] = "the device is named in no UTF-8";
-    char *path = options->journal != NULL ? memory_print("%s", options->journal)
-                                          : default_path(options, &missing);
+    char *path = options->settings->journal != NULL ? memory_print("%s", options->settings->journal)
+                                                    : default_path(options, &missing);
     json_t *about = describe(options);
     if (path != NULL && about != NULL) {
-        isolation->journal =
-            journal_open(path, about, isolation->folder, options->resume, reason, sizeof(reason));
+        isolation->journal = journal_open(path, about, isolation->folder, options->settings->resume,
+                                          reason, sizeof(reason));
     }
-    int wanted = options->journal != NULL || options->resume;
+    int wanted = options->settings->journal != NULL || options->settings->resume;
     const char *why = missing != NULL ? missing : reason;
     if (isolation->journal != NULL) {
-        welcome_journal(isolation, path, options->resume);
+        welcome_journal(isolation, path, options->settings->resume);
     } else if (wanted) {
         message_error("journal: %s (--journal)", why);
     } else {
@@ -132,13 +138,6 @@ static int open_journal(struct isolation *isolation, const struct isolation_opti
 }
 
 // ---- the workers
-
-static void name_config(const fcl_space *space, uint64_t point, char *text, size_t size)
-{
-    struct fcl_config config;
-    fcl_point_config(space, point, &config);
-    fcl_config_format(&config, text, size);
-}
 
 static void list_arguments(struct isolation *isolation, const struct isolation_options *options)
 {
@@ -184,17 +183,15 @@ int isolation_begin(struct isolation *isolation, const struct isolation_options 
         return code;
     }
     list_arguments(isolation, options);
-    isolation->open =
-        json_pack("{s:s,s:s,s:s}", "kind", "attention", "problem", options->problem->text,
-                  "implementation", implementation_text(options->implementation));
+    isolation->open = json_incref(options->open);
     const struct workers_options workers = {.arguments = isolation->arguments,
                                             .open = isolation->open,
                                             .builders = isolation->builders,
-                                            .build_seconds = options->build_seconds,
-                                            .run_seconds = options->run_seconds,
+                                            .build_seconds = options->settings->build_seconds,
+                                            .run_seconds = options->settings->run_seconds,
                                             .journal = isolation->journal,
                                             .quiet = !options->options->verbose,
-                                            .name = name_config};
+                                            .name = options->name};
     isolation->workers = workers_create(&workers);
     return EXIT_OK;
 }

@@ -1,20 +1,20 @@
-// What tuning one problem in worker processes needs: a temporary cache folder for their candidates,
+// What tuning in worker processes needs: a temporary cache folder for their candidates,
 // a journal, the processes.
 #ifndef FLASHCL_TOOL_ISOLATION_H
 #define FLASHCL_TOOL_ISOLATION_H
 
-#include "problems.h"
+#include "isolation_settings.h"
 #include "session.h"
 #include "workers.h"
 
 struct isolation_options {
     const struct options *options;
     const struct session *session; // open
-    const struct problem_entry *problem;
-    enum fcl_implementation implementation;
-    double build_seconds, run_seconds;
-    const char *journal; // file; NULL: one in the state folder
-    int resume;
+    const struct isolation_settings *settings;
+    json_t *open;             // first message to a worker, without `do` and `evaluates`; shared
+    const json_t *about;      // texts that say what is tuned, for the journal
+    const char *journal_name; // of its file, where the settings name none
+    void (*name)(const fcl_space *space, uint64_t point, char *text, size_t size); // as for workers
 };
 
 struct isolation {

@@ -80,7 +80,7 @@ static int dispatch(int argc, const char **argv)
     if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         return argc > 2 ? print_verb_help(argv[2]) : print_overview();
     }
-    const struct verb *verb = // what flashcl tune starts is not for users
+    const struct verb *verb = // what the tuners start is not for users
         strcmp(word, verb_worker.name) == 0 ? &verb_worker : find_verb(word);
     return verb != NULL ? verb->run(argc - 1, argv + 1) : EXIT_USAGE;
 }

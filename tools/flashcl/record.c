@@ -73,7 +73,7 @@ void record_trial(struct results_writer *writer, const struct fcl_trial *trial)
                                                        {"spread", "", trial->timing.spread}};
     const struct results_entry entry = {
         .configuration = {parameters.items, parameters.count},
-        .status = trial->status,
+        .status = results_status(trial->status, trial->bad),
         .compilation_ms = trial->build_ms,
         .runtimes_ms = &trial->timing.median_ms,
         .runtime_count = timed ? 1 : 0,

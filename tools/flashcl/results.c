@@ -34,6 +34,11 @@ static const char *invalidity_text(enum fcl_status status)
     }
 }
 
+enum fcl_status results_status(enum fcl_status status, const char *bad)
+{
+    return strcmp(bad, "timeout") == 0 ? FCL_BUDGET_REACHED : status;
+}
+
 static json_t *value_json(const struct fcl_value *value)
 {
     switch (value->kind) {

@@ -32,7 +32,7 @@ struct results_measurement {
 // What became of a configuration. Texts and arrays are the caller's.
 struct results_entry {
     struct results_settings configuration;
-    enum fcl_status status;
+    enum fcl_status status;                  // as results_status says
     const char *timestamp;                   // ISO 8601; NULL: none
     const char *reason;                      // why not OK; NULL: none
     double compilation_ms;                   // NAN: not known
@@ -43,6 +43,9 @@ struct results_entry {
     const struct results_measurement *measurements; // where the status is OK, one is "time"
     size_t measurement_count;
 };
+
+// The status of an entry: BUDGET_REACHED where an evaluation was `bad` because it took too long.
+enum fcl_status results_status(enum fcl_status status, const char *bad);
 
 // A file under way. Fields are the module's own.
 struct results_writer {

@@ -1,12 +1,12 @@
 // `flashcl tune`: the fastest verified configuration of each problem, kept as wisdom.
 #include "budget.h"
 #include "clock.h"
+#include "failures.h"
 #include "folders.h"
 #include "isolation.h"
 #include "memory.h"
 #include "message.h"
 #include "problems.h"
-#include "process.h"
 #include "record.h"
 #include "session.h"
 #include "status.h"
@@ -64,25 +64,13 @@ static const char *const default_problems[] = {
 #define QUICK_SECONDS 30
 #define QUICK_EVALUATIONS 30
 
-#define BUILD_SECONDS 60.0
-#define RUN_SECONDS 20.0
-#define SECONDS_LIMIT 86400.0
-
-#define KINDS_LIMIT 16
-
-// How many candidates failed in one way: a status's word, or what a worker process died of.
-struct failure_kind {
-    char name[32];
-    size_t count;
-};
-
 struct tune {
     // From the command line.
-    char *impl_text, *effort, *journal, *record_path, *replay_path;
+    char *impl_text, *effort, *record_path, *replay_path;
     struct budget budget;
-    double build_seconds, run_seconds;
+    struct isolation_settings isolation;
     long long seeds;
-    int no_store, retry_bad, resume, in_process;
+    int no_store, retry_bad;
     struct problem_list problems;
     struct implementation_list implementations;
     // Under way.
@@ -93,9 +81,8 @@ struct tune {
     double end; // seconds of the clock at which the budget is used up
     char (*rows)[sizeof(((struct fcl_tune_result *)0)->row)]; // wisdom rows of the winners
     size_t row_count;
-    struct failure_kind kinds[KINDS_LIMIT]; // of the problem under way
-    size_t kind_count;
-    double started; // likewise
+    struct failures failures; // of the problem under way
+    double started;           // likewise
     int code;
 };
 
@@ -109,18 +96,7 @@ static int read_limits(struct tune *tune)
     const size_t tunings = tune->problems.count * tune->implementations.count;
     budget_complete(&tune->budget, quick ? QUICK_SECONDS * (double)tunings : 0,
                     quick ? QUICK_EVALUATIONS : 0);
-    const double limits[] = {tune->build_seconds, tune->run_seconds};
-    for (int i = 0; i < 2; i++) {
-        if (!(limits[i] > 0) || limits[i] > SECONDS_LIMIT) {
-            return options_usage(&verb_tune, "--%s-timeout %g: more than 0, up to %g are allowed",
-                                 i == 0 ? "build" : "run", limits[i], SECONDS_LIMIT);
-        }
-    }
-    if (tune->in_process && (tune->journal != NULL || tune->resume)) {
-        return options_usage(&verb_tune, "--in-process keeps no journal: --journal and --resume "
-                                         "exclude it");
-    }
-    if (tune->journal != NULL && tunings > 1) {
+    if (tune->isolation.journal != NULL && tunings > 1) {
         return options_usage(&verb_tune, "--journal names one file, for one problem; without it, "
                                          "each has a file of its own");
     }
@@ -130,6 +106,9 @@ static int read_limits(struct tune *tune)
 static int read_own(struct tune *tune)
 {
     int code = budget_check(&tune->budget, &verb_tune);
+    if (code == EXIT_OK) {
+        code = isolation_settings_check(&tune->isolation, &verb_tune);
+    }
     if (code == EXIT_OK) {
         code = implementations_read(&tune->implementations, &verb_tune, tune->impl_text);
     }
@@ -185,33 +164,6 @@ static int prepare_wisdom(const struct tune *tune)
 
 // ---- progress
 
-static void count_failure(struct tune *tune, const char *name)
-{
-    size_t at = 0;
-    while (at < tune->kind_count && strcmp(tune->kinds[at].name, name) != 0) {
-        at++;
-    }
-    if (at == KINDS_LIMIT) {
-        return;
-    }
-    if (at == tune->kind_count) {
-        tune->kinds[tune->kind_count++].count = 0;
-        snprintf(tune->kinds[at].name, sizeof(tune->kinds[at].name), "%s", name);
-    }
-    tune->kinds[at].count++;
-}
-
-// `2 timeout, 1 wrong`, of its own memory; NULL where nothing failed.
-static char *list_failures(const struct tune *tune)
-{
-    char *text = NULL;
-    for (size_t i = 0; i < tune->kind_count; i++) {
-        memory_append(&text, "%s%zu %s", i > 0 ? ", " : "", tune->kinds[i].count,
-                      tune->kinds[i].name);
-    }
-    return text;
-}
-
 // Until all are tried or the budget is used up.
 static double estimate_left(const struct tune *tune, const struct fcl_trial *trial)
 {
@@ -234,10 +186,8 @@ static void show_trial(void *user, const struct fcl_trial *trial)
     if (tune->record_path != NULL) {
         record_trial(&tune->record, trial);
     }
-    if (trial->status != FCL_OK) {
-        count_failure(tune, trial->bad[0] != '\0' ? trial->bad : status_word(trial->status));
-    }
-    char *failures = list_failures(tune);
+    failures_add(&tune->failures, trial->status, trial->bad, trial->reason);
+    char *failures = failures_list(&tune->failures);
     message_progress("%zu/%zu, %.0f s left, best %.4f ms, %.2fx the default%s%s", trial->number,
                      trial->total, estimate_left(tune, trial), trial->best_ms,
                      trial->default_ms / trial->best_ms, failures != NULL ? ", failed: " : "",
@@ -262,7 +212,7 @@ static void add_row(struct tune *tune, const struct problem_entry *entry,
     report_set_integer(report, "pruned", (int64_t)result->pruned);
     report_set_integer(report, "tried", (int64_t)result->tried);
     report_set_integer(report, "failed", (int64_t)result->failed);
-    char *failures = list_failures(tune);
+    char *failures = failures_list(&tune->failures);
     report_set_text(report, "failures", failures);
     free(failures);
     report_set_integer(report, "stored", result->stored);
@@ -333,21 +283,44 @@ static enum fcl_status search(struct tune *tune, const struct problem_entry *ent
     return status;
 }
 
+static void name_config(const fcl_space *space, uint64_t point, char *text, size_t size)
+{
+    struct fcl_config config;
+    fcl_point_config(space, point, &config);
+    fcl_config_format(&config, text, size);
+}
+
+static int begin_isolation(const struct tune *tune, const struct problem_entry *entry,
+                           enum fcl_implementation implementation, struct isolation *isolation)
+{
+    char problem_class[256];
+    json_t *job = json_pack("{s:s,s:s}", "problem", entry->text, "implementation",
+                            implementation_text(implementation));
+    json_t *open = json_copy(job);
+    json_object_set_new(open, "kind", json_string("attention"));
+    fcl_problem_class(&entry->problem, implementation, problem_class, sizeof(problem_class));
+    const struct isolation_options options = {.options = tune->options,
+                                              .session = &tune->session,
+                                              .settings = &tune->isolation,
+                                              .open = open,
+                                              .about = job,
+                                              .journal_name = problem_class,
+                                              .name = name_config};
+    int code = isolation_begin(isolation, &options);
+    json_decref(open);
+    json_decref(job);
+    return code;
+}
+
 static void tune_problem(struct tune *tune, const struct problem_entry *entry,
                          enum fcl_implementation implementation, int store)
 {
     struct fcl_tune_result result = {.stored = 0};
     struct isolation isolation = {.folder = NULL};
-    const struct isolation_options options = {.options = tune->options,
-                                              .session = &tune->session,
-                                              .problem = entry,
-                                              .implementation = implementation,
-                                              .build_seconds = tune->build_seconds,
-                                              .run_seconds = tune->run_seconds,
-                                              .journal = tune->journal,
-                                              .resume = tune->resume};
-    int code = tune->in_process ? EXIT_OK : isolation_begin(&isolation, &options);
-    tune->kind_count = 0;
+    int code = tune->isolation.in_process
+                   ? EXIT_OK
+                   : begin_isolation(tune, entry, implementation, &isolation);
+    tune->failures.count = 0;
     tune->started = clock_now();
     if (code == EXIT_OK) {
         enum fcl_status status = search(tune, entry, implementation, store, &isolation, &result);
@@ -388,11 +361,7 @@ static int tune_all(struct tune *tune)
         }
     }
     int store = prepare_wisdom(tune);
-    if (!tune->in_process && process_program() == NULL) {
-        message_warning("this command cannot find itself to start worker processes: what a "
-                        "candidate does to its process, it does to this one");
-        tune->in_process = 1;
-    }
+    isolation_settings_complete(&tune->isolation);
     session_print_device(&tune->session, tune->options);
     report_init(&tune->report, stdout, tune->options->format, REPORT_TABLE, columns,
                 sizeof(columns) / sizeof(columns[0]));
@@ -428,8 +397,7 @@ static int run_parsed(struct tune *tune)
 
 #define OWN_LIMIT 20
 
-// Options about what is searched, copied to `table`. Returns how many.
-static size_t fill_search(struct tune *tune, struct poptOption *table)
+static void fill_table(struct tune *tune, struct poptOption *table)
 {
     const struct poptOption rows[] = {
         {"impl", '\0', POPT_ARG_STRING, &tune->impl_text, 0,
@@ -446,50 +414,25 @@ static size_t fill_search(struct tune *tune, struct poptOption *table)
          "quick: for each problem 30 configurations and 30 seconds, where --max-evals and --budget "
          "do not say otherwise; full: no limits (default: full)",
          "quick|full"},
-        {"no-store", '\0', POPT_ARG_NONE, &tune->no_store, 0, "leave the wisdom file as it is",
-         NULL},
-    };
-    memcpy(table, rows, sizeof(rows));
-    return sizeof(rows) / sizeof(rows[0]);
-}
-
-// Options about the processes that do it, likewise.
-static size_t fill_isolation(struct tune *tune, struct poptOption *table)
-{
-    const struct poptOption rows[] = {
-        {"build-timeout", '\0', POPT_ARG_DOUBLE, &tune->build_seconds, 0,
-         "give up on a configuration that builds and makes its first launch longer than this "
-         "(default: 60)",
-         "SECONDS"},
-        {"run-timeout", '\0', POPT_ARG_DOUBLE, &tune->run_seconds, 0,
-         "give up on a configuration that takes longer to be verified and timed (default: 20)",
-         "SECONDS"},
+        OPTION_ISOLATION(&tune->isolation),
         {"retry-bad", '\0', POPT_ARG_NONE, &tune->retry_bad, 0,
          "also try what crashed or hung before", NULL},
-        {"journal", '\0', POPT_ARG_STRING, &tune->journal, 0,
-         "record here what is done, so that --resume can go on (default: a file for each problem "
-         "in $XDG_STATE_HOME/flashcl, else $HOME/.local/state/flashcl)",
-         "FILE"},
-        {"resume", '\0', POPT_ARG_NONE, &tune->resume, 0,
-         "go on with a tuning that was interrupted", NULL},
-        {"in-process", '\0', POPT_ARG_NONE, &tune->in_process, 0,
-         "build and run in this process: a configuration that crashes or hangs ends it", NULL},
+        {"no-store", '\0', POPT_ARG_NONE, &tune->no_store, 0, "leave the wisdom file as it is",
+         NULL},
         POPT_TABLEEND,
     };
+    _Static_assert(sizeof(rows) <= OWN_LIMIT * sizeof(rows[0]), "OWN_LIMIT is too small");
     memcpy(table, rows, sizeof(rows));
-    return sizeof(rows) / sizeof(rows[0]);
 }
 
 static int run_tune(int argc, const char **argv)
 {
     struct options options = {.context = NULL};
-    struct tune tune = {.options = &options,
-                        .seeds = SEEDS,
-                        .build_seconds = BUILD_SECONDS,
-                        .run_seconds = RUN_SECONDS};
+    struct tune tune = {.options = &options, .seeds = SEEDS};
     budget_init(&tune.budget);
+    isolation_settings_init(&tune.isolation);
     struct poptOption table[OWN_LIMIT];
-    fill_isolation(&tune, table + fill_search(&tune, table));
+    fill_table(&tune, table);
     int code = options_parse(&options, &verb_tune, table, argc, argv);
     if (code == OPTIONS_PROCEED) {
         code = run_parsed(&tune);
@@ -502,7 +445,7 @@ static int run_tune(int argc, const char **argv)
     free(tune.record_path);
     free(tune.replay_path);
     free(tune.effort);
-    free(tune.journal);
+    isolation_settings_free(&tune.isolation);
     free(tune.rows);
     return code;
 }

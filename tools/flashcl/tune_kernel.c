@@ -1,7 +1,7 @@
 // `flashcl tune-kernel`: the fastest right point of a user's own kernel.
-#include "budget.h"
-#include "kernel_args.h"
-#include "kernel_json.h"
+#include "failures.h"
+#include "isolation.h"
+#include "kernel_command.h"
 #include "memory.h"
 #include "message.h"
 #include "output.h"
@@ -28,9 +28,10 @@ const struct verb verb_tune_kernel = {
         "KERNEL.cl is described by options. SPEC.json is in the autotuning community's format T1\n"
         "with three fields of our own: ReferenceKernel in KernelSpecification, AbsoluteTolerance\n"
         "and RelativeTolerance in Arguments; whatever else is unknown is refused. --output writes\n"
-        "results in the format T4, times in milliseconds whatever TimeUnit says. A kernel that "
-        "hangs or crashes ends the command; what was\n"
-        "written so far stays.\n\n"
+        "results in the format T4, times in milliseconds whatever TimeUnit says. \n\n"
+        "Points are built in as many worker processes as there are cores, then run in one more,\n"
+        "alone. One that crashes or hangs costs its process and counts as failed. Interrupted\n"
+        "(SIGINT, SIGTERM), the best so far counts, and --resume goes on later.\n\n"
         "The exit code is 6 when no point passed, 7 when the budget ended the "
         "search.\n\n" KERNEL_ARGS_HELP
         "\n  flashcl tune-kernel add.cl --kernel add --param LOCAL=32,64,128 --global 4096 \\\n"
@@ -60,28 +61,21 @@ struct metric {
     fcl_expression *expression;
 };
 
-struct failures {
-    size_t count;
-    char first[256]; // reason of the first
-};
-
 struct tuning {
-    // From the command line.
-    struct kernel_args args;
-    struct budget budget;
-    char *metric_text, *output, *emit;
+    struct kernel_command command;
     // Under way.
-    const struct options *options;
-    struct kernel_job job;
+    const char *const *arguments; // of the command line, ended by NULL
     struct session session;
     struct metric metric;
-    fcl_kernel_trials *trials;
-    struct fcl_evaluator inner; // of the trials
+    struct isolation isolation;
+    fcl_kernel_trials *trials;  // NULL: in worker processes
+    struct fcl_evaluator inner; // of the trials or the workers
     struct results_writer results;
     int unwritten; // 1: writing results failed
+    int finished;  // 1: nothing is left to resume
     double end_ms; // of the last evaluation
     uint64_t standard;
-    struct failures failures[FCL_IO_ERROR + 1]; // by status
+    struct failures failures;
 };
 
 static double now_ms(void)
@@ -96,8 +90,8 @@ static double now_ms(void)
 static int read_metric(struct tuning *tuning)
 {
     const char *names[FCL_SPACE_NAMES + 1];
-    const fcl_space *space = tuning->job.space;
-    const char *text = tuning->metric_text, *equals = text != NULL ? strchr(text, '=') : NULL;
+    const fcl_space *space = tuning->command.job.space;
+    const char *text = tuning->command.metric, *equals = text != NULL ? strchr(text, '=') : NULL;
     char why[256];
     size_t count = fcl_space_parameters(space);
     if (text == NULL) {
@@ -122,7 +116,7 @@ static int read_metric(struct tuning *tuning)
 static double compute_metric(const struct tuning *tuning, uint64_t point, double ms)
 {
     struct fcl_value values[FCL_SPACE_NAMES + 1], result;
-    const fcl_space *space = tuning->job.space;
+    const fcl_space *space = tuning->command.job.space;
     size_t count = fcl_space_parameters(space);
     if (tuning->metric.expression == NULL) {
         return NAN;
@@ -140,55 +134,11 @@ static double compute_metric(const struct tuning *tuning, uint64_t point, double
 
 // ---- What was asked for -----------------------------------------------------------------------
 
-static int is_json(const char *path)
-{
-    size_t length = strlen(path);
-    return length > 5 && strcmp(path + length - 5, ".json") == 0;
-}
-
-static int read_job(struct tuning *tuning)
-{
-    char reason[1024];
-    const char *path;
-    const char *given = kernel_args_given(&tuning->args);
-    if (tuning->options->argument_count != 1) {
-        return options_usage(&verb_tune_kernel, "%zu files; 1 is allowed",
-                             tuning->options->argument_count);
-    }
-    path = tuning->options->arguments[0];
-    if (is_json(path) && given != NULL) {
-        return options_usage(&verb_tune_kernel, "--%s: %s describes the kernel", given, path);
-    }
-    if (is_json(path)
-            ? kernel_json_read(path, &tuning->job, reason, sizeof(reason))
-            : kernel_args_read(&tuning->args, path, &tuning->job, reason, sizeof(reason))) {
-        return EXIT_OK;
-    }
-    return options_usage(&verb_tune_kernel, "%s", reason);
-}
-
-// The command line's budget goes before the file's.
-static void complete_budget(struct tuning *tuning)
-{
-    struct budget *budget = &tuning->budget;
-    const struct kernel_job *job = &tuning->job;
-    long long evaluations = job->evaluations;
-    long long part = (long long)ceil(job->fraction * (double)fcl_space_count(job->space));
-    if (part > 0 && (evaluations == 0 || part < evaluations)) {
-        evaluations = part;
-    }
-    budget_complete(budget, job->seconds, evaluations);
-    budget->seed = budget->seed != 0 ? budget->seed : job->seed;
-    if (budget->strategy == NULL && job->strategy != NULL) {
-        budget->strategy = memory_print("%s", job->strategy);
-    }
-}
-
 static int find_standard(struct tuning *tuning)
 {
     char reason[256];
-    const fcl_space *space = tuning->job.space;
-    const char *text = tuning->job.standard;
+    const fcl_space *space = tuning->command.job.space;
+    const char *text = tuning->command.job.standard;
     tuning->standard = FCL_NO_POINT;
     if (text == NULL) {
         return EXIT_OK;
@@ -200,18 +150,6 @@ static int find_standard(struct tuning *tuning)
         return options_usage(&verb_tune_kernel, "default %s is not valid: %s", text, reason);
     }
     return EXIT_OK;
-}
-
-static int read_own(struct tuning *tuning)
-{
-    int code = budget_check(&tuning->budget, &verb_tune_kernel);
-    code = code == EXIT_OK ? read_job(tuning) : code;
-    code = code == EXIT_OK ? read_metric(tuning) : code;
-    code = code == EXIT_OK ? find_standard(tuning) : code;
-    if (code == EXIT_OK) {
-        complete_budget(tuning);
-    }
-    return code;
 }
 
 // ---- Evaluating -------------------------------------------------------------------------------
@@ -255,8 +193,8 @@ static void record(struct tuning *tuning, uint64_t point, const struct fcl_evalu
         {tuning->metric.name, "", compute_metric(tuning, point, e->timing.median_ms)}};
     const size_t measured = tuning->metric.name != NULL ? 5 : 4;
     const struct results_entry entry = {
-        .configuration = list_settings(tuning->job.space, point, settings),
-        .status = e->status,
+        .configuration = list_settings(tuning->command.job.space, point, settings),
+        .status = results_status(e->status, e->bad),
         .timestamp = timestamp,
         .reason = e->status != FCL_OK ? e->reason : NULL,
         .compilation_ms = e->build_ms,
@@ -268,9 +206,32 @@ static void record(struct tuning *tuning, uint64_t point, const struct fcl_evalu
         .measurement_count = e->status == FCL_OK ? measured : 0,
     };
     write_now(timestamp);
-    if (tuning->output != NULL && !results_add(&tuning->results, &entry)) {
+    if (tuning->command.output != NULL && !results_add(&tuning->results, &entry)) {
         tuning->unwritten = 1;
     }
+}
+
+// Whether processes no longer evaluate.
+static int is_over(const struct tuning *tuning)
+{
+    return tuning->inner.stop != NULL && tuning->inner.stop(tuning->inner.user);
+}
+
+static void begin(void *user, const fcl_space *space)
+{
+    const struct tuning *tuning = user;
+    if (tuning->inner.begin != NULL) {
+        tuning->inner.begin(tuning->inner.user, space);
+    }
+}
+
+static void prepare(void *user, const uint64_t *points, size_t count)
+{
+    struct tuning *tuning = user;
+    if (tuning->inner.prepare != NULL) {
+        tuning->inner.prepare(tuning->inner.user, points, count);
+    }
+    tuning->end_ms = now_ms();
 }
 
 static void evaluate(void *user, uint64_t point, double best_ms, struct fcl_evaluation *evaluation)
@@ -278,10 +239,10 @@ static void evaluate(void *user, uint64_t point, double best_ms, struct fcl_eval
     struct tuning *tuning = user;
     double start_ms = now_ms();
     tuning->inner.evaluate(tuning->inner.user, point, best_ms, evaluation);
-    struct failures *failures = &tuning->failures[evaluation->status];
-    if (failures->count++ == 0) {
-        snprintf(failures->first, sizeof(failures->first), "%s", evaluation->reason);
+    if (evaluation->status != FCL_OK && is_over(tuning)) {
+        return; // cut off: no outcome
     }
+    failures_add(&tuning->failures, evaluation->status, evaluation->bad, evaluation->reason);
     record(tuning, point, evaluation, start_ms);
     tuning->end_ms = now_ms();
 }
@@ -296,15 +257,15 @@ static enum fcl_status compare(void *user, const uint64_t *points, size_t count,
 static int stop(void *user)
 {
     const struct tuning *tuning = user;
-    return tuning->unwritten;
+    return tuning->unwritten || is_over(tuning);
 }
 
 static void show_step(void *user, const struct fcl_tuner_step *step)
 {
     const struct tuning *tuning = user;
     char text[512];
-    fcl_point_format(tuning->job.space, step->point, text, sizeof(text));
-    if (tuning->options->verbose) {
+    fcl_point_format(tuning->command.job.space, step->point, text, sizeof(text));
+    if (tuning->command.options.verbose) {
         message_note("%s: %s%s%s", text, status_word(step->evaluation->status),
                      step->evaluation->reason[0] != '\0' ? ": " : "", step->evaluation->reason);
     }
@@ -314,23 +275,29 @@ static void show_step(void *user, const struct fcl_tuner_step *step)
 static enum fcl_status run_tuner(struct tuning *tuning, struct fcl_tuner_result *result,
                                  char *reason, size_t size)
 {
-    const struct fcl_evaluator evaluator = {
-        .user = tuning, .evaluate = evaluate, .compare = compare, .stop = stop};
+    const struct fcl_evaluator evaluator = {.user = tuning,
+                                            .begin = begin,
+                                            .prepare = prepare,
+                                            .evaluate = evaluate,
+                                            .compare = compare,
+                                            .stop = stop};
     const struct fcl_tuner_options options = {
         .struct_size = sizeof(options),
         .search = {.struct_size = sizeof(options.search),
-                   .strategy = tuning->budget.strategy,
-                   .seed = (uint64_t)tuning->budget.seed,
+                   .strategy = tuning->command.budget.strategy,
+                   .seed = (uint64_t)tuning->command.budget.seed,
                    .seed_points = &tuning->standard,
                    .seed_point_count = tuning->standard != FCL_NO_POINT,
-                   .evaluations = (size_t)tuning->budget.evaluations},
-        .seconds = tuning->budget.seconds,
+                   .evaluations = (size_t)tuning->command.budget.evaluations},
+        .seconds = tuning->command.budget.seconds,
+        .ahead = tuning->isolation.builders,
         .progress = show_step,
         .user = tuning,
     };
-    tuning->inner = fcl_kernel_trials_evaluator(tuning->trials);
+    tuning->inner = tuning->trials != NULL ? fcl_kernel_trials_evaluator(tuning->trials)
+                                           : *workers_evaluator(tuning->isolation.workers);
     tuning->end_ms = now_ms();
-    return fcl_tuner_run(tuning->job.space, &evaluator, &options, result, reason, size);
+    return fcl_tuner_run(tuning->command.job.space, &evaluator, &options, result, reason, size);
 }
 
 // ---- Output -----------------------------------------------------------------------------------
@@ -340,7 +307,7 @@ static void set_winner(const struct tuning *tuning, const struct fcl_tuner_resul
 {
     char text[512];
     double ms = result->timing.median_ms;
-    fcl_point_format(tuning->job.space, result->winner, text, sizeof(text));
+    fcl_point_format(tuning->command.job.space, result->winner, text, sizeof(text));
     report_set_text(report, "winner", text);
     report_set_real(report, "median_ms", ms);
     report_set_real(report, "spread", result->timing.spread);
@@ -358,7 +325,7 @@ static void print_row(const struct tuning *tuning, enum fcl_status status,
                       const struct fcl_tuner_result *result)
 {
     struct report_column own[COLUMN_COUNT];
-    const fcl_space *space = tuning->job.space;
+    const fcl_space *space = tuning->command.job.space;
     struct report report;
     size_t count = 0;
     for (size_t i = 0; i < COLUMN_COUNT; i++) {
@@ -368,9 +335,9 @@ static void print_row(const struct tuning *tuning, enum fcl_status status,
         }
         count += own[count].name != NULL;
     }
-    report_init(&report, stdout, tuning->options->format, REPORT_TABLE, own, count);
+    report_init(&report, stdout, tuning->command.options.format, REPORT_TABLE, own, count);
     report_row(&report);
-    report_set_text(&report, "kernel", tuning->job.spec.name);
+    report_set_text(&report, "kernel", tuning->command.job.spec.name);
     report_set_text(&report, "device", tuning->session.entry->name);
     report_set_text(&report, "driver", tuning->session.caps->driver);
     report_set_text(&report, "status", status_word(status));
@@ -389,8 +356,8 @@ static void print_row(const struct tuning *tuning, enum fcl_status status,
 // Why points did not count: what the text form ends with.
 static void print_failures(const struct tuning *tuning)
 {
-    const fcl_space *space = tuning->job.space;
-    if (tuning->options->format != REPORT_TEXT) {
+    const fcl_space *space = tuning->command.job.space;
+    if (tuning->command.options.format != REPORT_TEXT) {
         return;
     }
     for (size_t i = 0; i < fcl_space_reasons(space); i++) {
@@ -400,12 +367,9 @@ static void print_failures(const struct tuning *tuning)
             printf("%llu excluded: %s\n", (unsigned long long)points, reason);
         }
     }
-    for (size_t i = FCL_OK + 1; i <= FCL_IO_ERROR; i++) {
-        const struct failures *failures = &tuning->failures[i];
-        if (failures->count > 0) {
-            printf("%zu %s, the first: %s\n", failures->count, status_word((enum fcl_status)i),
-                   failures->first);
-        }
+    for (size_t i = 0; i < tuning->failures.count; i++) {
+        const struct failure_kind *kind = &tuning->failures.kinds[i];
+        printf("%zu %s, the first: %s\n", kind->count, kind->name, kind->first);
     }
 }
 
@@ -413,18 +377,18 @@ static void print_failures(const struct tuning *tuning)
 static int emit(const struct tuning *tuning, const struct fcl_tuner_result *result)
 {
     struct output output;
-    const fcl_space *space = tuning->job.space;
-    if (tuning->emit == NULL || result->winner == FCL_NO_POINT) {
+    const fcl_space *space = tuning->command.job.space;
+    if (tuning->command.emit == NULL || result->winner == FCL_NO_POINT) {
         return EXIT_OK;
     }
     size_t size = fcl_kernel_defines(space, result->winner, NULL, 0) + 1;
     char *defines = memory_get(size, 1);
     fcl_kernel_defines(space, result->winner, defines, size);
-    int good = output_begin(&output, tuning->emit);
+    int good = output_begin(&output, tuning->command.emit);
     if (good) {
         fprintf(output.file, "// %s on %s (driver %s): %.4f ms, by FlashCL %s\n%s",
-                tuning->job.spec.name, tuning->session.entry->name, tuning->session.caps->driver,
-                result->timing.median_ms, fcl_version(), defines);
+                tuning->command.job.spec.name, tuning->session.entry->name,
+                tuning->session.caps->driver, result->timing.median_ms, fcl_version(), defines);
         good = output_close(&output) && output_commit(&output);
         output_discard(&output);
     }
@@ -443,42 +407,109 @@ static int open_results(struct tuning *tuning)
         {"platform", fcl_value_text(tuning->session.entry->platform_name)},
         {"device", fcl_value_text(tuning->session.entry->name)},
         {"driver", fcl_value_text(tuning->session.caps->driver)},
-        {"kernel", fcl_value_text(tuning->job.spec.name)},
+        {"kernel", fcl_value_text(tuning->command.job.spec.name)},
         {"autotuner", fcl_value_text("FlashCL")},
         {"autotuner_version", fcl_value_text(fcl_version())},
         {"timestamp", fcl_value_text(timestamp)},
         {"timeunit", fcl_value_text("milliseconds")}};
     write_now(timestamp);
-    return tuning->output == NULL ||
+    return tuning->command.output == NULL ||
                    results_begin(
-                       &tuning->results, tuning->output,
+                       &tuning->results, tuning->command.output,
                        (struct results_settings){metadata, sizeof(metadata) / sizeof(metadata[0])},
-                       list_settings(tuning->job.space, tuning->standard, standard))
+                       list_settings(tuning->command.job.space, tuning->standard, standard))
                ? EXIT_OK
                : EXIT_INTERNAL;
+}
+
+// Workers know a point by its number, which every reading of the job gives it.
+static void name_point(const fcl_space *space, uint64_t point, char *text, size_t size)
+{
+    (void)space;
+    snprintf(text, size, "%llu", (unsigned long long)point);
+}
+
+// The command line for workers; NULL after the error was reported.
+static json_t *list_arguments(const struct tuning *tuning)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; tuning->arguments[i] != NULL; i++) {
+        if (json_array_append_new(list, json_string(tuning->arguments[i])) != 0) {
+            json_decref(list);
+            options_usage(&verb_tune_kernel,
+                          "%s is no UTF-8, as worker processes need it (--in-process)",
+                          tuning->arguments[i]);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static int start_workers(struct tuning *tuning)
+{
+    char digest[KERNEL_DIGEST_SIZE];
+    const char *name = tuning->command.job.spec.name;
+    json_t *arguments = list_arguments(tuning);
+    if (arguments == NULL) {
+        return EXIT_USAGE;
+    }
+    kernel_command_digest(&tuning->command, digest);
+    json_t *open =
+        json_pack("{s:s,s:o,s:s}", "kind", "kernel", "arguments", arguments, "digest", digest);
+    json_t *about = json_pack("{s:s,s:s}", "kernel", name, "digest", digest);
+    const struct isolation_options options = {.options = &tuning->command.options,
+                                              .session = &tuning->session,
+                                              .settings = &tuning->command.isolation,
+                                              .open = open,
+                                              .about = about,
+                                              .journal_name = name,
+                                              .name = name_point};
+    int code = isolation_begin(&tuning->isolation, &options);
+    json_decref(open);
+    json_decref(about);
+    return code;
+}
+
+// Makes what evaluates.
+static int start(struct tuning *tuning)
+{
+    isolation_settings_complete(&tuning->command.isolation);
+    if (!tuning->command.isolation.in_process) {
+        return start_workers(tuning);
+    }
+    enum fcl_status status = fcl_kernel_trials_create(tuning->session.device,
+                                                      &tuning->command.job.spec, &tuning->trials);
+    if (status != FCL_OK) {
+        message_error("%s", session_sentence(&tuning->session, status));
+    }
+    return status_exit(status);
 }
 
 static int tune(struct tuning *tuning)
 {
     char reason[256] = "";
     struct fcl_tuner_result result;
-    int code = session_open(&tuning->session, tuning->options);
+    int code = session_open(&tuning->session, &tuning->command.options);
     if (code != EXIT_OK) {
         return code;
     }
-    enum fcl_status status =
-        fcl_kernel_trials_create(tuning->session.device, &tuning->job.spec, &tuning->trials);
-    if (status != FCL_OK) {
-        message_error("%s", session_sentence(&tuning->session, status));
-        return status_exit(status);
+    code = start(tuning);
+    if (code != EXIT_OK) {
+        return code;
     }
     code = open_results(tuning);
     if (code != EXIT_OK) {
         return code;
     }
-    session_print_device(&tuning->session, tuning->options);
-    status = run_tuner(tuning, &result, reason, sizeof(reason));
+    enum fcl_status status = run_tuner(tuning, &result, reason, sizeof(reason));
     message_progress_end();
+    tuning->finished = status != FCL_DEVICE_ERROR && !tuning->unwritten && !workers_stopped();
+    if (tuning->isolation.workers != NULL && workers_failure(tuning->isolation.workers) != NULL) {
+        tuning->finished = 0;
+        message_error("%s", workers_failure(tuning->isolation.workers));
+        return EXIT_INTERNAL;
+    }
+    session_print_device(&tuning->session, &tuning->command.options);
     if (status != FCL_OK) {
         message_note("%s", reason[0] != '\0' ? reason : fcl_status_text(status));
     }
@@ -488,46 +519,26 @@ static int tune(struct tuning *tuning)
     return results_end(&tuning->results) ? code : EXIT_INTERNAL;
 }
 
-static void free_all(struct tuning *tuning)
+static int read_own(struct tuning *tuning)
 {
-    results_end(&tuning->results);
-    fcl_kernel_trials_destroy(&tuning->trials);
-    session_close(&tuning->session);
-    fcl_expression_destroy(&tuning->metric.expression);
-    kernel_job_free(&tuning->job);
-    kernel_args_free(&tuning->args);
-    budget_free(&tuning->budget);
-    free(tuning->metric.name);
-    free(tuning->metric_text);
-    free(tuning->output);
-    free(tuning->emit);
+    int code = read_metric(tuning);
+    return code == EXIT_OK ? find_standard(tuning) : code;
 }
 
 static int run_tune_kernel(int argc, const char **argv)
 {
-    struct options options = {.context = NULL};
-    struct tuning tuning = {.options = &options};
-    struct poptOption table[] = {
-        OPTION_KERNEL(&tuning.args),
-        {"metric", '\0', POPT_ARG_STRING, &tuning.metric_text, 0,
-         "a column computed from parameters and time_ms, such as 'gflops=2e-6 * N / time_ms'",
-         "NAME=EXPRESSION"},
-        {"emit", '\0', POPT_ARG_STRING, &tuning.emit, 0, "write the winner as #define lines",
-         "FILE"},
-        {"output", '\0', POPT_ARG_STRING, &tuning.output, 0, "write each result as it comes, as T4",
-         "FILE"},
-        OPTION_BUDGET(&tuning.budget),
-        POPT_TABLEEND,
-    };
-    kernel_args_init(&tuning.args);
-    budget_init(&tuning.budget);
-    kernel_job_init(&tuning.job);
-    int code = options_parse(&options, &verb_tune_kernel, table, argc, argv);
+    struct tuning tuning = {.arguments = argv};
+    int code = kernel_command_read(&tuning.command, argc, argv);
     if (code == OPTIONS_PROCEED) {
         code = read_own(&tuning);
         code = code == EXIT_OK ? tune(&tuning) : code;
     }
-    free_all(&tuning);
-    options_free(&options);
+    results_end(&tuning.results);
+    isolation_end(&tuning.isolation, tuning.finished);
+    fcl_kernel_trials_destroy(&tuning.trials);
+    session_close(&tuning.session);
+    fcl_expression_destroy(&tuning.metric.expression);
+    free(tuning.metric.name);
+    kernel_command_free(&tuning.command);
     return code;
 }

@@ -32,12 +32,12 @@ static int run_worker(int argc, const char **argv);
 const struct verb verb_worker = {
     .name = "worker",
     .arguments = "",
-    .summary = "builds and evaluates candidates for flashcl tune",
-    .details = "Started by flashcl tune, which speaks to it in lines of JSON.",
+    .summary = "builds and evaluates candidates for flashcl tune and tune-kernel",
+    .details = "Started by flashcl tune and tune-kernel, which speak to it in lines of JSON.",
     .run = run_worker,
 };
 
-static const struct worker_kind *const kinds[] = {&worker_attention};
+static const struct worker_kind *const kinds[] = {&worker_attention, &worker_kernel};
 
 struct worker {
     int input;

@@ -24,6 +24,6 @@ struct worker_kind {
                                struct fcl_timing *timings);
 };
 
-extern const struct worker_kind worker_attention;
+extern const struct worker_kind worker_attention, worker_kernel;
 
 #endif
