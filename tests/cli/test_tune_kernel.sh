@@ -2,6 +2,8 @@
 # Drives `flashcl tune-kernel` from outside: files in T1, options, results in T4. TAP output.
 #     sh test_tune_kernel.sh PATH-OF-FLASHCL [FILTER]
 # Needs an OpenCL device; FILTER runs only the groups whose name contains it.
+# A kernel that crashes must die of its signal, under a sanitizer too.
+export ASAN_OPTIONS="${ASAN_OPTIONS:-}:handle_segv=0"
 . "$(dirname "$0")/common.sh"
 
 data=$here/../data
