@@ -145,7 +145,7 @@ static void set_strides(struct fcl_tensor *tensor, enum fcl_layout layout, int64
     }
 }
 
-// The upper half of each tensor where it lies, so that strides are no longer those of the lengths.
+// The first half of each tensor where it lies, so that strides are no longer those of the lengths.
 static int other_arguments(struct events *events, struct latency_use *use, struct latency *latency)
 {
     struct fcl_problem shorter = use->problem;
