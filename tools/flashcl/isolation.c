@@ -24,23 +24,20 @@
 
 // ---- the folder
 
-static int make_folder(struct isolation *isolation)
+char *isolation_make_folder(void)
 {
     const char *base = getenv("TMPDIR");
-    isolation->folder =
+    char *folder =
         memory_print("%s/" FOLDER_NAME "XXXXXX", base != NULL && base[0] == '/' ? base : "/tmp");
-    if (mkdtemp(isolation->folder) == NULL) {
-        message_error("%s cannot be made: %s (TMPDIR, --in-process)", isolation->folder,
-                      strerror(errno));
-        free(isolation->folder);
-        isolation->folder = NULL;
-        return EXIT_INTERNAL;
+    if (mkdtemp(folder) == NULL) {
+        message_error("%s cannot be made: %s (TMPDIR, --in-process)", folder, strerror(errno));
+        free(folder);
+        return NULL;
     }
-    return EXIT_OK;
+    return folder;
 }
 
-// Removes the cache's own files and the folder, if it is one of ours.
-static void remove_folder(const char *folder)
+void isolation_remove_folder(const char *folder)
 {
     const char *name = strrchr(folder, '/');
     if (name != NULL && strncmp(name + 1, FOLDER_NAME, strlen(FOLDER_NAME)) == 0) {
@@ -99,7 +96,7 @@ static void welcome_journal(struct isolation *isolation, const char *path, int r
 {
     const char *folder = journal_folder(isolation->journal);
     if (folder != NULL) {
-        remove_folder(folder);
+        isolation_remove_folder(folder);
     }
     if (resume && journal_was_unfinished(isolation->journal)) {
         message_note("%zu evaluations are taken from %s", journal_count(isolation->journal), path);
@@ -139,29 +136,29 @@ static int open_journal(struct isolation *isolation, const struct isolation_opti
 
 // ---- the workers
 
-static void list_arguments(struct isolation *isolation, const struct isolation_options *options)
+void isolation_worker_command(struct worker_command *command, const struct session *session,
+                              const struct options *options, const char *folder)
 {
-    const struct session *session = options->session;
-    const struct options *shared = options->options;
-    const char **at = isolation->arguments;
-    snprintf(isolation->device, sizeof(isolation->device), "%td",
+    const char **at = command->arguments;
+    *command = (struct worker_command){.device = ""};
+    snprintf(command->device, sizeof(command->device), "%td",
              session->entry - session->list.entries);
     *at++ = "flashcl";
     *at++ = "worker";
     *at++ = "--device";
-    *at++ = isolation->device;
+    *at++ = command->device;
     *at++ = "--no-wisdom";
     *at++ = "--cache-dir";
-    *at++ = isolation->folder;
-    if (shared->kernel_folder != NULL) {
+    *at++ = folder;
+    if (options->kernel_folder != NULL) {
         *at++ = "--kernel-dir";
-        *at++ = shared->kernel_folder;
+        *at++ = options->kernel_folder;
     }
-    if (shared->caps_mask != NULL) {
+    if (options->caps_mask != NULL) {
         *at++ = "--caps-mask";
-        *at++ = shared->caps_mask;
+        *at++ = options->caps_mask;
     }
-    if (shared->verbose) {
+    if (options->verbose) {
         *at++ = "--verbose";
     }
 }
@@ -175,16 +172,15 @@ static size_t count_builders(void)
 int isolation_begin(struct isolation *isolation, const struct isolation_options *options)
 {
     *isolation = (struct isolation){.builders = count_builders()};
-    int code = make_folder(isolation);
-    if (code == EXIT_OK) {
-        code = open_journal(isolation, options);
-    }
+    isolation->folder = isolation_make_folder();
+    int code = isolation->folder != NULL ? open_journal(isolation, options) : EXIT_INTERNAL;
     if (code != EXIT_OK) {
         return code;
     }
-    list_arguments(isolation, options);
+    isolation_worker_command(&isolation->command, options->session, options->options,
+                             isolation->folder);
     isolation->open = json_incref(options->open);
-    const struct workers_options workers = {.arguments = isolation->arguments,
+    const struct workers_options workers = {.arguments = isolation->command.arguments,
                                             .open = isolation->open,
                                             .builders = isolation->builders,
                                             .build_seconds = options->settings->build_seconds,
@@ -201,7 +197,7 @@ void isolation_end(struct isolation *isolation, int finished)
     workers_destroy(&isolation->workers);
     journal_close(&isolation->journal, finished);
     if (isolation->folder != NULL) {
-        remove_folder(isolation->folder);
+        isolation_remove_folder(isolation->folder);
     }
     free(isolation->folder);
     json_decref(isolation->open);

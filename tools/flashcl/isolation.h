@@ -17,13 +17,18 @@ struct isolation_options {
     void (*name)(const fcl_space *space, uint64_t point, char *text, size_t size); // as for workers
 };
 
+// The command line of a worker process.
+struct worker_command {
+    const char *arguments[16];
+    char device[24];
+};
+
 struct isolation {
     char *folder;
     struct journal *journal; // NULL: none
     struct workers *workers;
     json_t *open;
-    const char *arguments[16]; // of a worker
-    char device[24];
+    struct worker_command command;
     size_t builders;
 };
 
@@ -33,5 +38,17 @@ int isolation_begin(struct isolation *isolation, const struct isolation_options 
 
 // Ends the processes and removes the folder; `finished` 1: the journal too.
 void isolation_end(struct isolation *isolation, int finished);
+
+// Makes an empty temporary folder for a cache. Returns its path, of its own memory, or NULL after
+// the error was reported.
+char *isolation_make_folder(void);
+
+// Removes the cache's own files and the folder, if it is one of ours.
+void isolation_remove_folder(const char *folder);
+
+// Fills in the command line of a worker for the session's device, with the cache in `folder` and no
+// wisdom. The texts of `options` and `folder` must outlive it, and it must stay where it is.
+void isolation_worker_command(struct worker_command *command, const struct session *session,
+                              const struct options *options, const char *folder);
 
 #endif

@@ -10,6 +10,7 @@
 #include "record.h"
 #include "session.h"
 #include "status.h"
+#include "tune_latency.h"
 #include "tune_replay.h"
 
 #include <limits.h>
@@ -34,9 +35,17 @@ const struct verb verb_tune = {
         "not tried again. Interrupted (SIGINT, SIGTERM), the best so far counts, and --resume "
         "goes\n"
         "on later; after a kill it does, too, and what was under way then counts as failed.\n\n"
+        "--report-latency tunes nothing and shows instead what is compiled when, on one problem: "
+        "a\n"
+        "first call, the steady state, a new key (another mask is compiled), other arguments\n"
+        "(lengths, strides and scale are not), and a cached restart in a new process. builds\n"
+        "counts the kernels compiled from source into a temporary cache folder. A cache that the\n"
+        "driver itself keeps is not emptied, so that a first call may be faster than on a new\n"
+        "system. No wisdom is used.\n\n"
         "The exit code is 6 when a problem has no valid configuration, 7 when the budget ended\n"
         "the search before its end: then the best so far counts.\n\n"
-        "  flashcl tune --budget 300 'fwd h8 q4096 d128 f16 causal-tl'",
+        "  flashcl tune --budget 300 'fwd h8 q4096 d128 f16 causal-tl'\n"
+        "  flashcl tune --report-latency 'lse h8 q1024 d64 f16'",
     .run = run_tune,
 };
 
@@ -60,6 +69,8 @@ static const char *const default_problems[] = {
     "fwd h8 q1024 d128 f16",
 };
 
+static const char *const latency_problem[] = {"lse h4 q256 d64 f32"};
+
 // Limits of --effort quick, for each problem.
 #define QUICK_SECONDS 30
 #define QUICK_EVALUATIONS 30
@@ -70,7 +81,7 @@ struct tune {
     struct budget budget;
     struct isolation_settings isolation;
     long long seeds;
-    int no_store, retry_bad;
+    int no_store, retry_bad, report_latency;
     struct problem_list problems;
     struct implementation_list implementations;
     // Under way.
@@ -113,8 +124,10 @@ static int read_own(struct tune *tune)
         code = implementations_read(&tune->implementations, &verb_tune, tune->impl_text);
     }
     if (code == EXIT_OK) {
-        code = problems_read(&tune->problems, &verb_tune, tune->options, 0, default_problems,
-                             sizeof(default_problems) / sizeof(default_problems[0]));
+        code = problems_read(
+            &tune->problems, &verb_tune, tune->options, 0,
+            tune->report_latency ? latency_problem : default_problems,
+            tune->report_latency ? 1 : sizeof(default_problems) / sizeof(default_problems[0]));
     }
     return code == EXIT_OK ? read_limits(tune) : code;
 }
@@ -141,6 +154,31 @@ static int read_replay(const struct tune *tune)
     if (tune->seeds < 1 || tune->seeds > SEEDS_LIMIT) {
         return options_usage(&verb_tune, "--seeds %lld: 1 to %d are allowed", tune->seeds,
                              SEEDS_LIMIT);
+    }
+    return EXIT_OK;
+}
+
+// What belongs to --report-latency, which searches nothing.
+static int read_latency(const struct tune *tune)
+{
+    const struct options *options = tune->options;
+    const struct {
+        int given;
+        const char *name;
+    } others[] = {
+        {tune->replay_path != NULL, "--replay"},        {tune->record_path != NULL, "--record"},
+        {tune->isolation.journal != NULL, "--journal"}, {tune->isolation.resume, "--resume"},
+        {options->cache_folder != NULL, "--cache-dir"}, {options->no_cache, "--no-cache"},
+        {options->wisdom != NULL, "--wisdom"}};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (others[i].given) {
+            return options_usage(&verb_tune, "--report-latency and %s exclude each other",
+                                 others[i].name);
+        }
+    }
+    if (tune->problems.count != 1 || tune->implementations.count != 1) {
+        return options_usage(&verb_tune,
+                             "--report-latency: exactly one problem and one --impl are allowed");
     }
     return EXIT_OK;
 }
@@ -385,6 +423,14 @@ static int run_parsed(struct tune *tune)
     if (code != EXIT_OK) {
         return code;
     }
+    if (tune->report_latency) {
+        code = read_latency(tune);
+        return code == EXIT_OK
+                   ? tune_latency(tune->options, &tune->problems.entries[0],
+                                  tune->implementations.entries[0], tune->isolation.in_process,
+                                  tune->isolation.build_seconds + tune->isolation.run_seconds)
+                   : code;
+    }
     code = tune->replay_path != NULL ? read_replay(tune) : read_record(tune);
     if (code != EXIT_OK) {
         return code;
@@ -395,7 +441,7 @@ static int run_parsed(struct tune *tune)
                : tune_all(tune);
 }
 
-#define OWN_LIMIT 20
+#define OWN_LIMIT 24
 
 static void fill_table(struct tune *tune, struct poptOption *table)
 {
@@ -410,6 +456,10 @@ static void fill_table(struct tune *tune, struct poptOption *table)
          "run the strategy on the results in this file instead of a device", "FILE"},
         {"seeds", '\0', POPT_ARG_LONGLONG, &tune->seeds, 0,
          "replay with so many seeds, from --seed on (default: 50)", "N"},
+        {"report-latency", '\0', POPT_ARG_NONE, &tune->report_latency, 0,
+         "show instead what is compiled when, and the milliseconds (default problem: lse h4 q256 "
+         "d64)",
+         NULL},
         {"effort", '\0', POPT_ARG_STRING, &tune->effort, 0,
          "quick: for each problem 30 configurations and 30 seconds, where --max-evals and --budget "
          "do not say otherwise; full: no limits (default: full)",

@@ -6,6 +6,7 @@
 //     {"do":"build","candidate":TEXT,"keep":B}      {"evaluation":{...}}
 //     {"do":"evaluate","candidate":TEXT,"best_ms":T}  {"evaluation":{...}}
 //     {"do":"compare","candidates":[TEXT,...]}      {"status":WORD,"timings":[{...},...]}
+//     {"do":"latency","problem":TEXT,...}           {"latency":{...}}
 //
 // The answer to anything else is {"error":SENTENCE}.
 #ifndef _GNU_SOURCE
@@ -15,6 +16,7 @@
 #include "worker.h"
 
 #include "exchange.h"
+#include "latency.h"
 #include "memory.h"
 #include "status.h"
 
@@ -153,6 +155,18 @@ static void do_compare(struct worker *worker, const json_t *message)
     free(timings);
 }
 
+// Needs no open.
+static void do_latency(struct worker *worker, const json_t *message)
+{
+    struct latency latency;
+    char reason[1024] = "";
+    if (latency_serve(&worker->session, message, &latency, reason, sizeof(reason))) {
+        answer(worker, json_pack("{s:o}", "latency", latency_write(&latency)));
+    } else {
+        refuse(worker, reason);
+    }
+}
+
 static void serve(struct worker *worker, const json_t *message)
 {
     const char *what = json_string_value(json_object_get(message, "do"));
@@ -160,6 +174,8 @@ static void serve(struct worker *worker, const json_t *message)
     what = what != NULL ? what : "";
     if (strcmp(what, "open") == 0) {
         do_open(worker, message);
+    } else if (strcmp(what, "latency") == 0) {
+        do_latency(worker, message);
     } else if (worker->work != NULL && named && strcmp(what, "build") == 0) {
         do_build(worker, message);
     } else if (worker->work != NULL && named && strcmp(what, "evaluate") == 0) {
