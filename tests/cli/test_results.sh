@@ -83,7 +83,7 @@ END
 
 # What was recorded on a CPU under PoCL: the search is not behind random.
 test_recorded() {
-    for space in vector generic; do
+    for space in vector generic gemm; do
         replay "$spaces/$space.json" --strategy seeded --format csv
         expect "replay of $space" 0
         check "is not behind random" awk -F, 'NR > 1 && $9 >= $12 { n++ } END { exit n != 5 }' out
