@@ -1,6 +1,7 @@
 // `flashcl run`: attention on .npy files.
 #include "arrays.h"
 #include "buffers.h"
+#include "clock.h"
 #include "memory.h"
 #include "message.h"
 #include "output.h"
@@ -10,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define DEFAULT_ROWS 48
 // Launches that took longer are not repeated for a better figure.
@@ -173,13 +173,6 @@ static int complain(const struct run *run, enum fcl_status status)
     return status_exit(status);
 }
 
-static double now_ms(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
-}
-
 static enum fcl_status prepare(struct run *run)
 {
     enum fcl_status status = fcl_plan_create(run->session.device, &run->problem,
@@ -199,7 +192,7 @@ static enum fcl_status prepare(struct run *run)
 
 static enum fcl_status launch(struct run *run)
 {
-    double start = now_ms();
+    double start = clock_now_ms();
     enum fcl_status status =
         fcl_attention_enqueue(run->plan, run->session.queue, &run->arguments, 0, NULL, NULL);
     if (status != FCL_OK) {
@@ -211,7 +204,7 @@ static enum fcl_status launch(struct run *run)
                  "the launch failed: OpenCL error %d", (int)error);
         return FCL_DEVICE_ERROR;
     }
-    run->time_ms = now_ms() - start;
+    run->time_ms = clock_now_ms() - start;
     return FCL_OK;
 }
 

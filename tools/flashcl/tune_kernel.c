@@ -1,4 +1,5 @@
 // `flashcl tune-kernel`: the fastest right point of a user's own kernel.
+#include "clock.h"
 #include "failures.h"
 #include "isolation.h"
 #include "kernel_command.h"
@@ -77,13 +78,6 @@ struct tuning {
     uint64_t standard;
     struct failures failures;
 };
-
-static double now_ms(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
-}
 
 // ---- The metric -------------------------------------------------------------------------------
 
@@ -182,7 +176,7 @@ static void record(struct tuning *tuning, uint64_t point, const struct fcl_evalu
     char timestamp[32];
     struct results_setting settings[FCL_SPACE_NAMES];
     const struct results_measurement times[] = {
-        {"framework", "ms", fmax(0, now_ms() - start_ms - e->build_ms - e->verify_ms)},
+        {"framework", "ms", fmax(0, clock_now_ms() - start_ms - e->build_ms - e->verify_ms)},
         {"search_algorithm", "ms", start_ms - tuning->end_ms},
         {"validation", "ms", e->verify_ms}};
     const struct results_measurement measurements[] = {
@@ -231,20 +225,20 @@ static void prepare(void *user, const uint64_t *points, size_t count)
     if (tuning->inner.prepare != NULL) {
         tuning->inner.prepare(tuning->inner.user, points, count);
     }
-    tuning->end_ms = now_ms();
+    tuning->end_ms = clock_now_ms();
 }
 
 static void evaluate(void *user, uint64_t point, double best_ms, struct fcl_evaluation *evaluation)
 {
     struct tuning *tuning = user;
-    double start_ms = now_ms();
+    double start_ms = clock_now_ms();
     tuning->inner.evaluate(tuning->inner.user, point, best_ms, evaluation);
     if (evaluation->status != FCL_OK && is_over(tuning)) {
         return; // cut off: no outcome
     }
     failures_add(&tuning->failures, evaluation->status, evaluation->bad, evaluation->reason);
     record(tuning, point, evaluation, start_ms);
-    tuning->end_ms = now_ms();
+    tuning->end_ms = clock_now_ms();
 }
 
 static enum fcl_status compare(void *user, const uint64_t *points, size_t count,
@@ -296,7 +290,7 @@ static enum fcl_status run_tuner(struct tuning *tuning, struct fcl_tuner_result 
     };
     tuning->inner = tuning->trials != NULL ? fcl_kernel_trials_evaluator(tuning->trials)
                                            : *workers_evaluator(tuning->isolation.workers);
-    tuning->end_ms = now_ms();
+    tuning->end_ms = clock_now_ms();
     return fcl_tuner_run(tuning->command.job.space, &evaluator, &options, result, reason, size);
 }
 
