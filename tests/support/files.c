@@ -19,11 +19,23 @@ static void demand(int holds, const char *what, const char *path)
     exit(1);
 }
 
-void test_folder_create(char path[TEST_PATH_SIZE])
+static void make_template(char path[TEST_PATH_SIZE])
 {
     const char *base = getenv("TMPDIR");
     snprintf(path, TEST_PATH_SIZE, "%s/flashcl-test-XXXXXX", base != NULL ? base : "/tmp");
+}
+
+void test_folder_create(char path[TEST_PATH_SIZE])
+{
+    make_template(path);
     demand(mkdtemp(path) != NULL, "make a temporary folder", path);
+}
+
+void test_file_create(char path[TEST_PATH_SIZE])
+{
+    make_template(path);
+    const int file = mkstemp(path);
+    demand(file >= 0 && close(file) == 0, "make a temporary file", path);
 }
 
 void test_path(char path[TEST_PATH_SIZE], const char *folder, const char *name)

@@ -9,6 +9,9 @@
 // A new empty folder under TMPDIR or /tmp.
 void test_folder_create(char path[TEST_PATH_SIZE]);
 
+// A new empty file likewise.
+void test_file_create(char path[TEST_PATH_SIZE]);
+
 // Removes a folder and all that it holds.
 void test_folder_remove(const char *path);
 

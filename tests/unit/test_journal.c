@@ -1,6 +1,7 @@
 // Journals: what was recorded comes back, what was in flight counts as failed.
 #include "cmocka_all.h"
 
+#include "files.h"
 #include "journal.h"
 
 #include <math.h>
@@ -10,15 +11,14 @@
 #include <unistd.h>
 
 struct fixture {
-    char path[64], reason[512];
+    char path[TEST_PATH_SIZE], reason[512];
     json_t *about;
 };
 
 static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
-    strcpy(f->path, "/tmp/flashcl-test-XXXXXX");
-    close(mkstemp(f->path));
+    test_file_create(f->path);
     f->about = json_pack("{s:s}", "problem", "fwd q8");
     *state = f;
     return 0;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "npy.h"
 
 #define FILE_LIMIT 4096
@@ -240,14 +241,6 @@ static void save(const char *path, const struct image *image, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
-static void make_path(char path[64])
-{
-    strcpy(path, "/tmp/test_npy.XXXXXX");
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
-}
-
 static void refuse_file(const char *path, const char *part)
 {
     struct npy_array array;
@@ -263,8 +256,8 @@ static void refuse_file(const char *path, const char *part)
 static void file_sizes_must_fit_the_shape(void **state)
 {
     (void)state;
-    char path[64];
-    make_path(path);
+    char path[TEST_PATH_SIZE];
+    test_file_create(path);
     struct image image = make(1, GOOD, 24);
     struct npy_array array;
     char reason[512] = "";
@@ -293,12 +286,12 @@ static void what_is_written_is_read_again(void **state)
 {
     (void)state;
     static const int64_t shape[] = {2, 1, 3, 4};
-    char path[64];
+    char path[TEST_PATH_SIZE];
     unsigned char data[2 * 3 * 4 * 4];
     for (size_t i = 0; i < sizeof(data); i++) {
         data[i] = (unsigned char)(i * 7);
     }
-    make_path(path);
+    test_file_create(path);
     static const enum npy_type types[] = {NPY_F4, NPY_F2, NPY_U2};
     for (size_t t = 0; t < 3; t++) {
         for (int rank = 1; rank <= 4; rank++) {

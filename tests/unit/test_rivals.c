@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "rivals.h"
 
 #define OUTPUT_SIZE 4096
@@ -17,11 +18,9 @@ static const struct report_column columns[] = {
 // The rivals that a file with this text holds; NULL and the reason where it holds none.
 static struct rivals *read_text(const char *text, char *reason, size_t size)
 {
-    char path[] = "/tmp/flashcl-rivals-XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, text, strlen(text)), strlen(text));
-    close(file);
+    char path[TEST_PATH_SIZE];
+    test_file_create(path);
+    test_file_write(path, text, strlen(text));
     struct rivals *rivals = rivals_read(path, reason, size);
     unlink(path);
     return rivals;
