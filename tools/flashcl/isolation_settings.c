@@ -18,7 +18,7 @@ void isolation_settings_init(struct isolation_settings *settings)
     settings->run_seconds = RUN_SECONDS;
     const struct poptOption rows[] = {
         {"build-timeout", '\0', POPT_ARG_DOUBLE, &settings->build_seconds, 0,
-         "give up on a configuration that builds and makes its first launch longer than this "
+         "give up on a configuration that takes longer to build (attention: and to run once) "
          "(default: 60)",
          "SECONDS"},
         {"run-timeout", '\0', POPT_ARG_DOUBLE, &settings->run_seconds, 0,
