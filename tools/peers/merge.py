@@ -3,7 +3,8 @@
 
 FILEs hold rows of `flashcl bench`, of rivals and of `flashcl peak`, as JSON. For one problem and implementation the
 median of the medians counts, and the least of all times. FOLDER receives flashcl.json and rivals.json, the merged rows.
-Where FlashCL ran in several ways, NAME says which of them a file is of. Exits with 1 where a result was wrong.
+With --rates, where FlashCL ran in several ways, NAME says which of them a file is of. Exits with 1 where a result was
+wrong.
 """
 
 import argparse
