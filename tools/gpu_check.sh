@@ -142,7 +142,7 @@ echo "built in $(($(date +%s) - begin)) s"
 devices() {
     "$flashcl" info --json "$@" 2>/dev/null | python3 -c '
 import json, sys
-for row in json.load(sys.stdin):
+for row in json.loads(sys.stdin.read() or "[]"):
     print(row["index"], row["type"], row["default"], row["device"])'
 }
 
@@ -188,7 +188,7 @@ test_on() {
     {
         python3 tools/test_summary.py "$build/meson-logs/check-$1.json" || echo 'not all right'
         [ $code != 124 ] || echo "not all right: stopped after $((limit / 2)) s"
-        grep -E 'FAIL|TIMEOUT|ERROR' "$folder/meson-$1.txt" | grep -v ' 0$' || :
+        grep -E '^ *[0-9]+/[0-9]+ .* (FAIL|TIMEOUT|ERROR|INTERRUPT) ' "$folder/meson-$1.txt" || :
     } >"$folder/test-$1.txt" 2>&1
 }
 
@@ -330,7 +330,8 @@ if [ -n "$times" ]; then
         echo "round $round/$rounds: $took s"
         state
     done
-    sort -u "$folder/messages.txt" | sed 's/^/    /'
+    # What could not be timed and why, each reason once with the number of problems.
+    sort -u "$folder/messages.txt" | sed 's/fwd [^:]*: //' | sort | uniq -c
     echo
     table >"$folder/table.txt" || failed=1
     cat "$folder/table.txt"
