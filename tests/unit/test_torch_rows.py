@@ -90,6 +90,45 @@ class Refusals(unittest.TestCase):
         self.assertEqual(torch_sdpa.reason_of(error, []), "No available kernel. Aborting execution.")
 
 
+class Event:
+    """In place of torch.cuda.Event: a call takes two milliseconds."""
+
+    calls = 0
+
+    def __init__(self, enable_timing):
+        assert enable_timing
+
+    def record(self):
+        self.at = Event.calls
+
+    def synchronize(self):
+        pass
+
+    def elapsed_time(self, end):
+        return 2.0 * (end.at - self.at)
+
+
+class Times(unittest.TestCase):
+    def call(self):
+        Event.calls += 1
+
+    def test_events(self):
+        clock = torch_sdpa.Clock(types.SimpleNamespace(cuda=types.SimpleNamespace(Event=Event)), "cuda")
+        Event.calls = 0
+        self.assertEqual(clock.time_calls(self.call, 5), 2.0)
+        self.assertEqual(Event.calls, 5)
+        # Warm up for 20 ms (1 + 2 + 4 + 8 + 16 calls), then 3 samples of at least 30 ms.
+        Event.calls = 0
+        options = types.SimpleNamespace(batch_ms=30, samples=3)
+        self.assertEqual(torch_rows.sample(clock.time_calls, self.call, options), [2.0] * 3)
+        self.assertEqual(Event.calls, 31 + 3 * 15)
+
+    def test_wall(self):
+        Event.calls = 0
+        self.assertGreater(torch_sdpa.Clock(None, "cpu").time_calls(self.call, 7), 0)
+        self.assertEqual(Event.calls, 7)
+
+
 class Rows(unittest.TestCase):
     def test_a_problem_that_is_refused_is_a_row(self):
         options = types.SimpleNamespace(sustained=0, name="x", driver="y", device="cuda")
