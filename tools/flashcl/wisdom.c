@@ -1,8 +1,11 @@
 // `flashcl wisdom`: files of tuned configurations.
+#include "caps_file.h"
 #include "folders.h"
+#include "memory.h"
 #include "message.h"
 #include "options.h"
 #include "status.h"
+#include "wisdom_diff.h"
 
 #include <flashcl/tune.h>
 
@@ -19,17 +22,24 @@ const struct verb verb_wisdom = {
     .details =
         "  show        the rows of the wisdom file\n"
         "  merge FILE  put the rows of the files into the wisdom file; later ones win\n"
-        "  diff A B    rows that only one of two files has, and rows whose configuration differs\n"
-        "\n"
+        "  diff A B    rows that only one of two files has, and rows whose configuration differs,\n"
+        "              on the same device or, for one class, on two; `why` says which winner does\n"
+        "              not fit on the other's device, and in which figures they differ: "
+        "registers,\n"
+        "              local memory, vector width, or parameters of a user's kernel\n\n"
         "The wisdom file is that of --wisdom or the default. A malformed file is refused whole;\n"
         "rows with configurations that this version does not know are skipped with a warning.\n\n"
-        "  flashcl wisdom merge other-machine.txt",
+        "  flashcl wisdom merge other-machine.txt\n"
+        "  flashcl wisdom diff a.txt b.txt --caps a.caps --caps b.caps",
     .run = run_wisdom,
 };
 
 struct wisdom_verb {
     const struct options *options;
-    char *path; // the wisdom file
+    char **caps_paths; // NULL: none
+    char *path;        // the wisdom file
+    struct fcl_caps *caps;
+    size_t caps_count, caps_capacity;
 };
 
 // A file's rows; NULL after the error was reported.
@@ -174,80 +184,36 @@ static int merge(struct wisdom_verb *verb)
 
 // ---- diff -------------------------------------------------------------------------------------
 
-// Whether `wisdom` has a row for the same device, driver and class as `row`: then it is in *other.
-static int find_row(const fcl_wisdom *wisdom, const struct fcl_wisdom_row *row,
-                    struct fcl_wisdom_row *other)
+// Reads the files of --caps. Returns the exit code.
+static int read_caps(struct wisdom_verb *verb)
 {
-    for (size_t i = 0; i < fcl_wisdom_count(wisdom); i++) {
-        *other = fcl_wisdom_at(wisdom, i);
-        if (strcmp(row->device, other->device) == 0 && strcmp(row->driver, other->driver) == 0 &&
-            strcmp(row->problem_class, other->problem_class) == 0) {
-            return 1;
-        }
+    int code = EXIT_OK;
+    for (size_t i = 0; verb->caps_paths != NULL && verb->caps_paths[i] != NULL && code == EXIT_OK;
+         i++) {
+        verb->caps =
+            memory_grow(verb->caps, verb->caps_count, &verb->caps_capacity, sizeof(*verb->caps));
+        code = caps_file_read(verb->caps_paths[i], verb->options, &verb_wisdom,
+                              &verb->caps[verb->caps_count++]);
     }
-    return 0;
-}
-
-static void add_difference(struct report *report, const char *kind, const struct fcl_wisdom_row *a,
-                           const struct fcl_wisdom_row *b)
-{
-    const struct fcl_wisdom_row *any = a != NULL ? a : b;
-    report_row(report);
-    report_set_text(report, "difference", kind);
-    report_set_text(report, "device", any->device);
-    report_set_text(report, "driver", any->driver);
-    report_set_text(report, "class", any->problem_class);
-    if (a != NULL) {
-        report_set_text(report, "config_a", a->config);
-        report_set_real(report, "median_ms_a", a->median_ms);
-    }
-    if (b != NULL) {
-        report_set_text(report, "config_b", b->config);
-        report_set_real(report, "median_ms_b", b->median_ms);
-    }
-    report_row_end(report);
-}
-
-static void compare(struct report *report, const fcl_wisdom *a, const fcl_wisdom *b)
-{
-    struct fcl_wisdom_row other;
-    for (size_t i = 0; i < fcl_wisdom_count(a); i++) {
-        const struct fcl_wisdom_row row = fcl_wisdom_at(a, i);
-        if (!find_row(b, &row, &other)) {
-            add_difference(report, "only-a", &row, NULL);
-        } else if (strcmp(row.config, other.config) != 0) {
-            add_difference(report, "differs", &row, &other);
-        }
-    }
-    for (size_t i = 0; i < fcl_wisdom_count(b); i++) {
-        const struct fcl_wisdom_row row = fcl_wisdom_at(b, i);
-        if (!find_row(a, &row, &other)) {
-            add_difference(report, "only-b", NULL, &row);
-        }
-    }
+    return code;
 }
 
 static int diff(struct wisdom_verb *verb)
 {
-    static const struct report_column columns[] = {
-        {"difference", REPORT_WORD, 0, 0},   {"device", REPORT_WORD, 0, 0},
-        {"driver", REPORT_WORD, 0, 0},       {"class", REPORT_WORD, 0, 0},
-        {"config_a", REPORT_WORD, 0, 0},     {"config_b", REPORT_WORD, 0, 0},
-        {"median_ms_a", REPORT_FIXED, 4, 0}, {"median_ms_b", REPORT_FIXED, 4, 0}};
     const struct options *options = verb->options;
     if (options->argument_count != 3) {
         return options_usage(&verb_wisdom, "wisdom diff needs two files");
     }
+    int code = read_caps(verb);
+    if (code != EXIT_OK) {
+        return code;
+    }
     fcl_wisdom *a = load(options->arguments[1]);
     fcl_wisdom *b = a != NULL ? load(options->arguments[2]) : NULL;
     if (b != NULL) {
-        struct report report;
-        report_init(&report, stdout, options->format, REPORT_TABLE, columns,
-                    sizeof(columns) / sizeof(columns[0]));
-        compare(&report, a, b);
-        report_finish(&report);
+        wisdom_diff(a, b, verb->caps, verb->caps_count, options->format);
     }
-    int code = b != NULL ? EXIT_OK : EXIT_USAGE;
+    code = b != NULL ? EXIT_OK : EXIT_USAGE;
     fcl_wisdom_destroy(&a);
     fcl_wisdom_destroy(&b);
     return code;
@@ -276,11 +242,23 @@ static int run_wisdom(int argc, const char **argv)
 {
     struct options options = {.context = NULL};
     struct wisdom_verb verb = {.options = &options};
-    int code = options_parse(&options, &verb_wisdom, NULL, argc, argv);
+    struct poptOption table[] = {
+        {"caps", '\0', POPT_ARG_ARGV, &verb.caps_paths, 0,
+         "diff: what a device of the rows can do, as `flashcl info --caps` writes it; repeat for "
+         "more",
+         "FILE"},
+        POPT_TABLEEND,
+    };
+    int code = options_parse(&options, &verb_wisdom, table, argc, argv);
     if (code == OPTIONS_PROCEED) {
         code = run_action(&verb);
     }
     options_free(&options);
+    for (size_t i = 0; verb.caps_paths != NULL && verb.caps_paths[i] != NULL; i++) {
+        free(verb.caps_paths[i]);
+    }
+    free(verb.caps_paths);
+    free(verb.caps);
     free(verb.path);
     return code;
 }
