@@ -1,4 +1,5 @@
 // Tunes kernels/gemm.cl (a path to it, seconds) through tune.h; prints the winner as #define lines.
+// With a third word, the path of a wisdom file, later runs find it there and need not tune.
 #include <flashcl/flashcl.h>
 #include <flashcl/tune.h>
 
@@ -13,18 +14,6 @@ static void show(void *user, enum fcl_log_level level, const char *message)
     fprintf(stderr, "%s\n", message);
 }
 
-static void add_parameter(fcl_space *space, const char *name, const char *list)
-{
-    struct fcl_value *values;
-    size_t count;
-    if (fcl_values_parse(list, &values, &count, text, sizeof text) ||
-        fcl_space_add_parameter(space, name, values, count, text, sizeof text)) {
-        fprintf(stderr, "%s: %s\n", name, text);
-        exit(5);
-    }
-    free(values);
-}
-
 static fcl_space *make_space(void)
 {
     static const char *const parameters[][2] = {
@@ -32,9 +21,16 @@ static fcl_space *make_space(void)
         {"TM", "2,4,8"},   {"BN", "32,64,128"}, {"TN", "1,2,4"}, {"BK", "8,16,32"},
         {"UNROLL", "1,4"}, {"STAGE", "0,1"}};
     fcl_space *space = fcl_space_create();
-    for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
-        add_parameter(space, parameters[i][0], parameters[i][1]);
-    if (fcl_space_add_constraint(space, "16 <= (BM // TM) * (BN // TN) <= 256",
+    int failed = 0;
+    for (size_t i = 0; i < sizeof parameters / sizeof *parameters && !failed; i++) {
+        struct fcl_value *values = NULL;
+        size_t count;
+        failed = fcl_values_parse(parameters[i][1], &values, &count, text, sizeof text) ||
+                 fcl_space_add_parameter(space, parameters[i][0], values, count, text, sizeof text);
+        free(values);
+    }
+    if (failed ||
+        fcl_space_add_constraint(space, "16 <= (BM // TM) * (BN // TN) <= 256",
                                  "16 to 256 work-items", text, sizeof text) ||
         fcl_space_add_constraint(space, "STAGE or BK == 8", NULL, text, sizeof text) ||
         fcl_space_enumerate(space, text, sizeof text)) {
@@ -63,14 +59,16 @@ static enum fcl_status tune(fcl_device *device, const fcl_space *space, double s
                                          .arguments = arguments,
                                          .argument_count = 3,
                                          .reference = &reference};
-    const struct fcl_tuner_options options = {.struct_size = sizeof options, .seconds = seconds};
-    struct fcl_kernel_result result;
-    const enum fcl_status status = fcl_kernel_tune(device, &spec, &options, &result);
-    if (!result.winner[0])
+    const struct fcl_kernel_tune_options options = {
+        .struct_size = sizeof options, .tuner = {.seconds = seconds}, .store = 1};
+    struct fcl_kernel_result result = {.winner = ""};
+    enum fcl_status status = fcl_kernel_winner(device, &spec, &result.tuner.winner);
+    if (status == FCL_NO_CONFIGURATION)
+        status = fcl_kernel_tune(device, &spec, &options, &result);
+    if (result.tuner.winner == FCL_NO_POINT)
         return status;
     fcl_kernel_defines(space, result.tuner.winner, text, sizeof text);
-    printf("// the best of %zu: %.3f ms\n%s", result.tuner.tried, result.tuner.timing.median_ms,
-           text);
+    printf("// %zu tried\n%s", result.tuner.tried, text);
     return FCL_OK; // also where the time was used up
 }
 
@@ -86,8 +84,10 @@ int main(int count, char **words)
         clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &id, NULL))
         return 3;
     cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, NULL);
-    if (fcl_device_create(context, id, fcl_device_options(.log = {show, NULL, FCL_LOG_ERROR}),
-                          &device))
+    const struct fcl_device_options options = {.struct_size = sizeof options,
+                                               .log = {show, NULL, FCL_LOG_ERROR},
+                                               .wisdom_file = count > 3 ? words[3] : NULL};
+    if (fcl_device_create(context, id, &options, &device))
         return 5;
     fcl_space *space = make_space();
     const enum fcl_status status = tune(device, space, count > 2 ? atof(words[2]) : 30);

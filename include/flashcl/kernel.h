@@ -127,6 +127,15 @@ struct fcl_kernel_spec {
 FCL_API enum fcl_status fcl_kernel_validate(const struct fcl_kernel_spec *spec, char *reason,
                                             size_t size);
 
+// The class under which wisdom (store.h) knows a kernel, such as
+//     kernel gemm 53c1d1f0a3b2e4c7 M=256 N=256 #0f4b8c6d2a917e35
+// Its name; a digest of source, compiler options and the names of the parameters that have several
+// values; its sizes: the parameters of one value, and derived names without parameters; a digest of
+// launch sizes and arguments, whose contents do not count. A row's configuration is a point without
+// the sizes. Cut at `size`; returns the whole length; 0 where the spec is not valid. Thread-safety:
+// safe.
+FCL_API size_t fcl_kernel_class(const struct fcl_kernel_spec *spec, char *text, size_t size);
+
 // The #define lines of a point, as they stand in front of the source. Cut at `size`; returns the
 // whole length. Thread-safety: safe.
 FCL_API size_t fcl_kernel_defines(const fcl_space *space, uint64_t point, char *text, size_t size);

@@ -14,8 +14,9 @@ extern "C" {
 // Wisdom is text: a header line `flashcl-wisdom 1`, then one row a (device, driver, problem class):
 //     device TAB driver TAB class TAB config|bad KIND TAB median_ms TAB spread TAB clock TAB
 //     version
-// A class followed by a space and a configuration speaks of that one alone: `bad KIND` where it
-// crashed or hung.
+// The class is that of an attention problem or of a user's kernel (fcl_kernel_class in kernel.h),
+// whose configurations are points such as `BM=16 BN=32`. A class followed by a space and a
+// configuration speaks of that one alone: `bad KIND` where it crashed or hung.
 // Thread-safety: one thread at a time for one object.
 typedef struct fcl_wisdom fcl_wisdom;
 

@@ -369,9 +369,12 @@ struct fcl_tuner_step {
 struct fcl_tuner_options {
     size_t struct_size;
     struct fcl_search_options search; // the last seed point is the default that a winner must beat
-    double seconds;                   // stop after this time; 0: no limit
-    size_t ahead;                     // points prepared at once; 0 and 1: one after the other
-    size_t finalists;                 // beside the default; 0: 4
+                                      // (FCL_NO_POINT: there is none)
+    const uint64_t *avoid;            // points that are never tried, such as what is known to crash
+    size_t avoid_count;
+    double seconds;   // stop after this time; 0: no limit
+    size_t ahead;     // points prepared at once; 0 and 1: one after the other
+    size_t finalists; // beside the default; 0: 4
     void (*progress)(void *user, const struct fcl_tuner_step *step); // NULL: none
     void *user;
 };
@@ -433,17 +436,38 @@ FCL_API void fcl_kernel_build(fcl_device *device, const struct fcl_kernel_spec *
 FCL_API void fcl_kernel_launch(fcl_kernel_trials *trials, uint64_t point,
                                struct fcl_evaluation *evaluation);
 
+struct fcl_kernel_tune_options {
+    size_t struct_size;
+    struct fcl_tuner_options tuner; // its last seed point: what a winner must beat where wisdom
+                                    // has none
+    int store;                      // 1: write winner, crashes and hangs into the device's wisdom
+    int retry_bad; // 1: also try what wisdom says crashed or hung; what passes now is forgiven
+    const struct fcl_evaluator *evaluator; // evaluates elsewhere. NULL: trials here
+};
+
 struct fcl_kernel_result {
     struct fcl_tuner_result tuner;
     char winner[512]; // text form of the point; "" where none passed
+    size_t pruned;    // points that were left out because wisdom says that they crash or hang
+    int stored;       // 1: the winner is new in wisdom
 };
 
-// All in one call: trials, fcl_tuner_run (options NULL: defaults), the winner's text. Errors: those
-// of both, with a sentence in the log. Blocks. Thread-safety: safe, but concurrent work on the
-// device spoils the figures.
+// All in one call: trials, wisdom, fcl_tuner_run (options NULL: defaults), the winner's text. The
+// default is the winner that wisdom has (fcl_kernel_winner), else the caller's; the search also
+// starts from winners of the same kernel at other sizes and on other devices. A winner is stored
+// where it beats the default beyond the spread, or where wisdom has none. Errors: those of trials
+// and tuner, IO_ERROR where wisdom cannot be written, with a sentence in the log. Blocks.
+// Thread-safety: safe, but concurrent work on the device spoils the figures.
 FCL_API enum fcl_status fcl_kernel_tune(fcl_device *device, const struct fcl_kernel_spec *spec,
-                                        const struct fcl_tuner_options *options,
+                                        const struct fcl_kernel_tune_options *options,
                                         struct fcl_kernel_result *result);
+
+// The best point of a kernel that the device's wisdom knows (fcl_kernel_class), stored by
+// fcl_kernel_tune or `flashcl tune-kernel` under the same driver; nothing is built or run. Returns
+// NO_CONFIGURATION, without a word in the log, where it knows none that is valid in the spec's
+// space. Other errors: INVALID_ARGUMENT, OUT_OF_MEMORY. Thread-safety: safe.
+FCL_API enum fcl_status fcl_kernel_winner(fcl_device *device, const struct fcl_kernel_spec *spec,
+                                          uint64_t *point);
 
 // ---- Tuning attention -------------------------------------------------------------------------
 

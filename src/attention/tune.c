@@ -148,10 +148,8 @@ static void learn(struct tuning *t, const struct fcl_config *config, const char 
                                        .spread = evaluation->timing.spread,
                                        .clock = fcl_clock_text(evaluation->timing.clock),
                                        .version = FCL_VERSION};
-    pthread_mutex_lock(&device->wisdom_lock);
-    if (!fcl_wisdom_add(device->wisdom, &row))
+    if (!fcl_device_learn(device, &row))
         t->learnt = 1;
-    pthread_mutex_unlock(&device->wisdom_lock);
 }
 
 static void report_step(void *user, const struct fcl_tuner_step *step)
@@ -180,28 +178,15 @@ static void report_step(void *user, const struct fcl_tuner_step *step)
 
 // ---- the result
 
-// Adds a row (NULL: none) and writes the file.
-static enum fcl_status save_wisdom(struct tuning *t, const struct fcl_wisdom_row *row)
-{
-    fcl_device *device = t->device;
-    char reason[256] = "memory is out";
-    pthread_mutex_lock(&device->wisdom_lock);
-    enum fcl_status status = row ? fcl_wisdom_add(device->wisdom, row) : FCL_OK;
-    if (!status && device->wisdom_file)
-        status = fcl_wisdom_save(device->wisdom, device->wisdom_file, reason, sizeof reason);
-    pthread_mutex_unlock(&device->wisdom_lock);
-    if (status)
-        return fcl_device_fail(device, status, "wisdom was not written: %s", reason);
-    t->learnt = 0;
-    return FCL_OK;
-}
-
 static enum fcl_status store_winner(struct tuning *t, const struct fcl_config *winner,
                                     const struct fcl_wisdom_row *row)
 {
-    const enum fcl_status status = save_wisdom(t, row);
+    enum fcl_status status = fcl_device_learn(t->device, row);
+    if (!status)
+        status = fcl_device_save_wisdom(t->device);
     if (status)
         return status;
+    t->learnt = 0;
     t->result->stored = 1;
     return t->trials ? fcl_trials_store(t->trials, winner) : FCL_OK;
 }
@@ -254,7 +239,7 @@ static enum fcl_status tune(struct tuning *t)
     t->result->failed = tuned.failed;
     enum fcl_status end = tuned.winner == FCL_NO_POINT ? FCL_OK : conclude(t, &tuned);
     if (t->learnt && !end)
-        end = save_wisdom(t, NULL);
+        end = fcl_device_save_wisdom(t->device);
     return end ? end : status;
 }
 

@@ -40,6 +40,27 @@ void fcl_device_add_identity(const struct fcl_device *device, struct fcl_text *t
     fcl_text_add(text, "address bits %llu\n", (unsigned long long)caps->address_bits);
 }
 
+enum fcl_status fcl_device_learn(fcl_device *device, const struct fcl_wisdom_row *row)
+{
+    pthread_mutex_lock(&device->wisdom_lock);
+    const enum fcl_status status = fcl_wisdom_add(device->wisdom, row);
+    pthread_mutex_unlock(&device->wisdom_lock);
+    return status;
+}
+
+enum fcl_status fcl_device_save_wisdom(fcl_device *device)
+{
+    char reason[REASON_SIZE] = "";
+    if (device->wisdom_file == NULL)
+        return FCL_OK;
+    pthread_mutex_lock(&device->wisdom_lock);
+    const enum fcl_status status =
+        fcl_wisdom_save(device->wisdom, device->wisdom_file, reason, sizeof reason);
+    pthread_mutex_unlock(&device->wisdom_lock);
+    return status == FCL_OK ? FCL_OK
+                            : fcl_device_fail(device, status, "wisdom was not written: %s", reason);
+}
+
 cl_command_queue fcl_device_queue(const struct fcl_device *device, cl_int *code)
 {
     cl_command_queue queue =

@@ -42,6 +42,13 @@ enum fcl_status fcl_cl_fail(const struct fcl_device *device, cl_int code, const 
 enum fcl_status fcl_device_fail(const struct fcl_device *device, enum fcl_status status,
                                 const char *format, ...) FCL_PRINTF(3, 4);
 
+// Adds a row to the device's wisdom. Errors: INVALID_ARGUMENT for a text that no row can hold,
+// OUT_OF_MEMORY.
+enum fcl_status fcl_device_learn(fcl_device *device, const struct fcl_wisdom_row *row);
+
+// Merges the device's wisdom into its file, if it has one; a failure is logged.
+enum fcl_status fcl_device_save_wisdom(fcl_device *device);
+
 // Appends what device and driver are, a line a fact, for keys of the cache.
 void fcl_device_add_identity(const struct fcl_device *device, struct fcl_text *text);
 

@@ -184,15 +184,25 @@ static void add_value(struct fcl_text *out, const struct fcl_value *value)
     fcl_text_add(out, "%s", quote);
 }
 
+void fcl_point_add(const fcl_space *space, uint64_t point, enum fcl_point_part part,
+                   struct fcl_text *text)
+{
+    const char *between = "";
+    for (size_t i = 0; i < space->parameter_count; i++) {
+        const int fixed = space->parameters[i].count == 1;
+        if (part != FCL_POINT_WHOLE && fixed != (part == FCL_POINT_FIXED))
+            continue;
+        fcl_text_add(text, "%s%s=", between, fcl_space_parameter_name(space, i));
+        add_value(text, &space->parameters[i].values[fcl_point_place(space, point, i)]);
+        between = " ";
+    }
+}
+
 size_t fcl_point_format(const fcl_space *space, uint64_t point, char *text, size_t size)
 {
     struct fcl_text out = {0};
-    if (check_point(space, point, NULL, 0) != FCL_OK)
-        return fcl_text_emit(&out, text, size);
-    for (size_t i = 0; i < space->parameter_count; i++) {
-        fcl_text_add(&out, "%s%s=", i > 0 ? " " : "", fcl_space_parameter_name(space, i));
-        add_value(&out, &space->parameters[i].values[fcl_point_place(space, point, i)]);
-    }
+    if (check_point(space, point, NULL, 0) == FCL_OK)
+        fcl_point_add(space, point, FCL_POINT_WHOLE, &out);
     return fcl_text_emit(&out, text, size);
 }
 

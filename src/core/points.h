@@ -54,6 +54,11 @@ struct fcl_space {
     size_t count;
 };
 
+// Appends the text form of a point, or of the parameters that have several values or one.
+enum fcl_point_part { FCL_POINT_WHOLE, FCL_POINT_TUNABLE, FCL_POINT_FIXED };
+void fcl_point_add(const fcl_space *space, uint64_t point, enum fcl_point_part part,
+                   struct fcl_text *text);
+
 // The number of a name, or `name_count`.
 size_t fcl_space_find_name(const fcl_space *space, const char *name, size_t length);
 

@@ -24,18 +24,22 @@ struct tuner {
     fcl_search *search;
     uint64_t standard; // the default; FCL_NO_POINT: none
     double standard_ms, started_ms;
-    size_t total;
+    size_t points, total;                       // that may be tried, that will be at most
     struct finalist finalists[FINALISTS_LIMIT]; // by time, without the default
     size_t finalist_count;
 };
 
 // ---- beginning
 
-static uint64_t find_default(const fcl_space *space, const struct fcl_search_options *search)
+static uint64_t find_default(const fcl_space *space, const struct fcl_tuner_options *options)
 {
+    const struct fcl_search_options *search = &options->search;
     if (!search->seed_point_count)
         return FCL_NO_POINT;
     const uint64_t last = search->seed_points[search->seed_point_count - 1];
+    for (size_t i = 0; i < options->avoid_count; i++)
+        if (options->avoid[i] == last)
+            return FCL_NO_POINT;
     return fcl_space_index(space, last) < fcl_space_count(space) ? last : FCL_NO_POINT;
 }
 
@@ -54,21 +58,36 @@ static enum fcl_status read_options(struct tuner *t, const struct fcl_tuner_opti
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
                         "options.ahead and finalists are %zu and %zu, allowed are up to %d and %d",
                         o->ahead, o->finalists, AHEAD_LIMIT, FINALISTS_LIMIT);
+    if (!o->avoid && o->avoid_count)
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "options.avoid is NULL, but avoid_count is %zu", o->avoid_count);
     o->ahead = o->ahead ? o->ahead : 1;
     o->finalists = o->finalists ? o->finalists : FINALISTS;
     o->search.struct_size = sizeof o->search;
     return FCL_OK;
 }
 
+// The search never proposes what it was told before; other points than those of the space are no
+// matter.
+static void avoid_points(struct tuner *t)
+{
+    struct fcl_search_progress progress;
+    for (size_t i = 0; i < t->options.avoid_count; i++)
+        fcl_search_tell(t->search, t->options.avoid[i], INFINITY);
+    fcl_search_get_progress(t->search, &progress);
+    t->points = fcl_space_count(t->space) - progress.told;
+}
+
 static enum fcl_status begin(struct tuner *t, char *reason, size_t size)
 {
-    const size_t points = fcl_space_count(t->space), most = t->options.search.evaluations;
+    const size_t most = t->options.search.evaluations;
     const enum fcl_status status =
         fcl_search_create(t->space, &t->options.search, &t->search, reason, size);
     if (status)
         return status;
-    t->standard = find_default(t->space, &t->options.search);
-    t->total = most && most < points ? most : points;
+    avoid_points(t);
+    t->standard = find_default(t->space, &t->options);
+    t->total = most && most < t->points ? most : t->points;
     if (t->evaluator->begin)
         t->evaluator->begin(t->evaluator->user, t->space);
     return FCL_OK;
@@ -171,9 +190,7 @@ static enum fcl_status search(struct tuner *t)
         const size_t left = t->total - t->result->tried;
         count = ask(t, points, left < t->options.ahead ? left : t->options.ahead);
     }
-    return t->result->tried < fcl_space_count(t->space) && (count || is_over(t))
-               ? FCL_BUDGET_REACHED
-               : FCL_OK;
+    return t->result->tried < t->points && (count || is_over(t)) ? FCL_BUDGET_REACHED : FCL_OK;
 }
 
 // ---- the finals
@@ -246,7 +263,7 @@ enum fcl_status fcl_tuner_run(const fcl_space *space, const struct fcl_evaluator
     }
     if (status == FCL_BUDGET_REACHED)
         fcl_fail(reason, size, status, "%zu of %zu points were tried in the budget", result->tried,
-                 fcl_space_count(space));
+                 t.points);
     fcl_search_destroy(&t.search);
     return status;
 }

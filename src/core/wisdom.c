@@ -295,6 +295,14 @@ struct reading {
     size_t size;
 };
 
+static int is_readable(const struct fcl_wisdom_row *row)
+{
+    struct fcl_config config;
+    return fcl_wisdom_is_bad(row) ||
+           strncmp(row->problem_class, FCL_KERNEL_CLASS, strlen(FCL_KERNEL_CLASS)) == 0 ||
+           fcl_config_parse(row->config, &config, NULL, 0) == FCL_OK;
+}
+
 static enum fcl_status read_row(struct reading *reading, char *line)
 {
     char *columns[COLUMNS];
@@ -318,9 +326,7 @@ static enum fcl_status read_row(struct reading *reading, char *line)
                         "line %zu of the wisdom has `%.40s` and `%.40s` where median and spread "
                         "stand; allowed are numbers such as 0.125",
                         reading->line, columns[4], columns[5]);
-    struct fcl_config config;
-    if (!reading->keep_unknown && !fcl_wisdom_is_bad(&row) &&
-        fcl_config_parse(row.config, &config, NULL, 0) != FCL_OK) {
+    if (!reading->keep_unknown && !is_readable(&row)) {
         reading->skipped++;
         return FCL_OK;
     }

@@ -12,6 +12,10 @@
 const struct fcl_wisdom_row *fcl_wisdom_find(const fcl_wisdom *wisdom, const char *device,
                                              const char *driver, const char *problem_class);
 
+// What the class of a user's kernel begins with. Its configurations are points, which only its
+// space can read.
+#define FCL_KERNEL_CLASS "kernel "
+
 // Whether a row says that something failed (`bad KIND`) instead of naming a configuration.
 int fcl_wisdom_is_bad(const struct fcl_wisdom_row *row);
 

@@ -284,10 +284,9 @@ static void accumulating_kernels_are_restored(void **state)
                                        .arguments = &argument,
                                        .argument_count = 1};
     const uint64_t standard = test_point(f->space, "SLOW=2001");
-    const struct fcl_tuner_options options = {.struct_size = sizeof options,
-                                              .search = {.struct_size = sizeof options.search,
-                                                         .seed_points = &standard,
-                                                         .seed_point_count = 1}};
+    const struct fcl_kernel_tune_options options = {
+        .struct_size = sizeof options,
+        .tuner = {.search = {.seed_points = &standard, .seed_point_count = 1}}};
     struct fcl_kernel_result result;
     assert_int_equal(fcl_kernel_tune(f->opencl.device, &f->spec, &options, &result), FCL_OK);
     assert_string_equal(result.winner, "SLOW=1");
@@ -360,9 +359,137 @@ static void tuning_finds_a_right_point_among_faults(void **state)
     assert_non_null(strstr(result.winner, "LOCAL=8"));
     assert_int_equal(result.tuner.tried, 28);
     assert_int_equal(result.tuner.failed, 26);
-    const struct fcl_tuner_options options = {.struct_size = sizeof options, .seconds = 1e-9};
+    assert_true(result.stored == 0 && result.pruned == 0);
+    const struct fcl_kernel_tune_options options = {.struct_size = sizeof options,
+                                                    .tuner = {.seconds = 1e-9}};
     assert_int_equal(fcl_kernel_tune(f->opencl.device, &f->spec, &options, &result),
                      FCL_BUDGET_REACHED);
+    assert_non_null(strstr(f->opencl.capture.text, "0 of 28 points were tried"));
+}
+
+// ---- wisdom
+
+struct invented {
+    const fcl_space *space;
+    const char *bad; // text form of a point that crashes
+    double ms;       // of the others
+    size_t asked;
+};
+
+static void invent(void *user, uint64_t point, double best_ms, struct fcl_evaluation *e)
+{
+    struct invented *i = user;
+    (void)best_ms;
+    i->asked++;
+    *e = (struct fcl_evaluation){.timing = {.median_ms = i->ms + (double)point}};
+    if (i->bad && point == test_point(i->space, i->bad)) {
+        e->status = FCL_DEVICE_ERROR;
+        strcpy(e->bad, "crash");
+    }
+}
+
+static enum fcl_status compare_invented(void *user, const uint64_t *points, size_t count,
+                                        struct fcl_timing *timings)
+{
+    const struct invented *i = user;
+    for (size_t n = 0; n < count; n++)
+        timings[n] = (struct fcl_timing){.median_ms = i->ms + (double)points[n]};
+    return FCL_OK;
+}
+
+static struct fcl_kernel_result tune_invented(struct fixture *f, struct invented *invented,
+                                              int store, int retry_bad)
+{
+    struct fcl_kernel_result result;
+    const struct fcl_evaluator evaluator = {
+        .user = invented, .evaluate = invent, .compare = compare_invented};
+    const struct fcl_kernel_tune_options options = {.struct_size = sizeof options,
+                                                    .store = store,
+                                                    .retry_bad = retry_bad,
+                                                    .evaluator = &evaluator};
+    invented->space = f->space;
+    invented->asked = 0;
+    if (fcl_kernel_tune(f->opencl.device, &f->spec, &options, &result) != FCL_OK)
+        fail_msg("%s", f->opencl.capture.text);
+    return result;
+}
+
+// As another process would have it.
+static void reopen(struct fixture *f)
+{
+    char wisdom[TEST_PATH_SIZE];
+    test_path(wisdom, f->folder, "wisdom.txt");
+    test_opencl_reopen(&f->opencl, &(const struct fcl_device_options){.wisdom_file = wisdom});
+}
+
+#define FIRST "FAULT=none LANES=1 LOCAL=8"
+
+static void winners_are_stored_and_found(void **state)
+{
+    struct fixture *f = fixture_of(state);
+    struct invented invented = {.ms = 10};
+    uint64_t point = 0;
+    reopen(f);
+    assert_int_equal(tune_invented(f, &invented, 0, 0).stored, 0);
+    reopen(f);
+    assert_int_equal(fcl_kernel_winner(f->opencl.device, &f->spec, &point), FCL_NO_CONFIGURATION);
+    assert_true(point == FCL_NO_POINT && f->opencl.capture.length == 0);
+    struct fcl_kernel_result result = tune_invented(f, &invented, 1, 0);
+    assert_true(result.stored && result.tuner.better);
+    reopen(f);
+    assert_int_equal(fcl_kernel_winner(f->opencl.device, &f->spec, &point), FCL_OK);
+    assert_int_equal(point, test_point(f->space, FIRST));
+    // Now it is the default, which stays.
+    result = tune_invented(f, &invented, 1, 0);
+    assert_true(!result.stored && !result.tuner.better && invented.asked == 28);
+    assert_true(result.tuner.default_timing.median_ms == 10);
+    f->spec.source = "another";
+    assert_int_equal(fcl_kernel_winner(f->opencl.device, &f->spec, &point), FCL_NO_CONFIGURATION);
+    f->spec.source = NULL;
+    assert_int_equal(fcl_kernel_winner(f->opencl.device, &f->spec, &point), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(f->opencl.capture.text, "source is NULL"));
+    assert_int_equal(fcl_kernel_winner(f->opencl.device, &f->spec, NULL), FCL_INVALID_ARGUMENT);
+    assert_int_equal(fcl_kernel_winner(NULL, &f->spec, &point), FCL_INVALID_ARGUMENT);
+}
+
+static void crashes_are_remembered_and_forgiven(void **state)
+{
+    struct fixture *f = fixture_of(state);
+    struct invented invented = {.ms = 10, .bad = FIRST};
+    reopen(f);
+    struct fcl_kernel_result result = tune_invented(f, &invented, 1, 0);
+    assert_true(result.stored && result.pruned == 0 && result.tuner.failed == 1);
+    reopen(f);
+    invented.bad = NULL;
+    result = tune_invented(f, &invented, 1, 0);
+    assert_true(result.pruned == 1 && invented.asked == 27 && result.tuner.failed == 0);
+    assert_string_not_equal(result.winner, FIRST);
+    result = tune_invented(f, &invented, 1, 1);
+    assert_true(result.pruned == 0 && invented.asked == 28 && result.stored);
+    assert_string_equal(result.winner, FIRST);
+    reopen(f);
+    assert_int_equal(tune_invented(f, &invented, 1, 0).pruned, 0);
+}
+
+// The first of the seeds is what won at another size.
+static void other_sizes_are_seeds(void **state)
+{
+    struct fixture *f = fixture_of(state);
+    struct invented invented = {.ms = 10, .bad = FIRST};
+    reopen(f);
+    tune_invented(f, &invented, 1, 0);
+    f->arguments[2].value = "1000";
+    struct fcl_kernel_result result;
+    const struct fcl_evaluator evaluator = {
+        .user = &invented, .evaluate = invent, .compare = compare_invented};
+    const struct fcl_kernel_tune_options options = {
+        .struct_size = sizeof options,
+        .tuner = {.search = {.strategy = "seeded", .evaluations = 1}},
+        .evaluator = &evaluator};
+    assert_int_equal(fcl_kernel_tune(f->opencl.device, &f->spec, &options, &result),
+                     FCL_BUDGET_REACHED);
+    assert_string_equal(result.winner, "FAULT=none LANES=1 LOCAL=1048576");
+    assert_true(result.pruned == 0 && result.tuner.default_timing.median_ms == 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -380,6 +507,9 @@ int main(void)
         TEST(points_are_built_alone),
         TEST(points_are_launched_unjudged),
         TEST(tuning_finds_a_right_point_among_faults),
+        TEST(winners_are_stored_and_found),
+        TEST(crashes_are_remembered_and_forgiven),
+        TEST(other_sizes_are_seeds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -195,6 +195,46 @@ static void failures_never_win(void **state)
     fcl_space_destroy(&w.space);
 }
 
+// Points to avoid are as if they were none of the space, also where one is the default.
+static void avoided_points_are_never_tried(void **state)
+{
+    (void)state;
+    struct world w;
+    struct fcl_tuner_result result;
+    const uint64_t avoid[] = {0, 3, 3, POINTS}, standard = 3;
+    make_world(&w);
+    struct fcl_tuner_options options = {.search = {.seed_points = &standard, .seed_point_count = 1},
+                                        .avoid = avoid,
+                                        .avoid_count = 4};
+    assert_int_equal(run(&w, options, &result), FCL_OK);
+    assert_true(w.evaluated[0] == 0 && w.evaluated[3] == 0 && w.last.total == POINTS - 2);
+    assert_true(result.tried == POINTS - 2 && result.failed == 0 && result.winner == 1);
+    assert_true(result.better && result.default_timing.median_ms == 0.0);
+    w.count = w.steps = 0;
+    options.search.evaluations = 5;
+    assert_int_equal(run(&w, options, &result), FCL_BUDGET_REACHED);
+    assert_int_equal(result.tried, 5);
+    options.avoid = NULL;
+    assert_int_equal(run(&w, options, &result), FCL_INVALID_ARGUMENT);
+    fcl_space_destroy(&w.space);
+}
+
+// A last seed point that is none: there is no default, but there are seeds.
+static void there_may_be_seeds_without_a_default(void **state)
+{
+    (void)state;
+    struct world w;
+    struct fcl_tuner_result result;
+    const uint64_t seeds[] = {7, FCL_NO_POINT};
+    make_world(&w);
+    const struct fcl_tuner_options options = {
+        .search = {.strategy = "seeded", .seed_points = seeds, .seed_point_count = 2}};
+    assert_int_equal(run(&w, options, &result), FCL_OK);
+    assert_int_equal(w.order[0], 7);
+    assert_true(result.better && result.default_timing.median_ms == 0.0);
+    fcl_space_destroy(&w.space);
+}
+
 static void budgets_end_it_early(void **state)
 {
     (void)state;
@@ -245,6 +285,8 @@ int main(void)
         cmocka_unit_test(finals_decide),
         cmocka_unit_test(a_default_stays_within_the_spread),
         cmocka_unit_test(failures_never_win),
+        cmocka_unit_test(avoided_points_are_never_tried),
+        cmocka_unit_test(there_may_be_seeds_without_a_default),
         cmocka_unit_test(budgets_end_it_early),
         cmocka_unit_test(bad_options_are_refused),
     };

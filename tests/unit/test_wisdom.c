@@ -202,12 +202,14 @@ static void rows_of_unknown_configurations_are_skipped(void **state)
     const char *text = HEADER "dev\td1\ta\tfuture_m64q3\t1\t0\tevent\t9.0.0\n"
                               "dev\td1\tb\tbad spill\t0\t0\tevent\t0.1.0\n"
                               "dev\td1\tc\tbad\t1\t0\tevent\t0.1.0\n"
-                              "dev\td1\td\tvector_m64\t1\t0\tevent\t0.1.0\n" ROW("dev", "e");
+                              "dev\td1\td\tvector_m64\t1\t0\tevent\t0.1.0\n" ROW(
+                                  "dev", "e") "dev\td1\tkernel k 1 #2\tBM=16\t1\t0\tevent\t0.1.0\n";
     assert_int_equal(fcl_wisdom_import(wisdom, text, &skipped, NULL, 0), FCL_OK);
     assert_int_equal(skipped, 3);
-    assert_int_equal(fcl_wisdom_count(wisdom), 2);
+    assert_int_equal(fcl_wisdom_count(wisdom), 3);
     assert_string_equal(fcl_wisdom_at(wisdom, 0).config, "bad spill");
     assert_string_equal(fcl_wisdom_at(wisdom, 1).problem_class, "e");
+    assert_string_equal(fcl_wisdom_at(wisdom, 2).config, "BM=16"); // only its space can judge
     fcl_wisdom_destroy(&wisdom);
 }
 
