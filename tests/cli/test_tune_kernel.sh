@@ -311,4 +311,47 @@ c['TuningParameters'][2]['Values'] = [8]"
     check "a worker refuses a kernel that changed" grep -q '"error":.*changed under way' "$work/out"
 }
 
-run_groups files faults spec_fields options local examples crashes killed
+# Four points, of which two crash; the winners of a file and what it says of them.
+test_wisdom() {
+    cp "$data/faulty.cl" "$work"
+    narrow="c['TuningParameters'][0]['Values'] = ['none', 'crash']
+c['TuningParameters'][1] = dict(Name='LANES', Type='int', Values=[1])
+c['TuningParameters'][2]['Values'] = [8, 64]"
+    spec crash.json "$narrow"
+    spec larger.json "$narrow
+k['ProblemSize'] = [2002]"
+    wisdom=$work/kernels.txt
+    on tune-kernel crash.json --wisdom "$wisdom" --no-store --format csv
+    same "not stored when told so" "4 2 0" "$(rows csv get tried failed stored)"
+    check "makes no file then" test ! -e "$wisdom"
+    on tune-kernel crash.json --wisdom "$wisdom"
+    expect "tunes and stores" 0
+    check "says where" grep -qx "stored in $wisdom" "$work/out"
+    run wisdom show --wisdom "$wisdom" --format csv
+    same "wisdom has the winner and what crashed" "3 1 2" \
+        "$(rows csv get config | wc -l | tr -d ' ') $(rows csv get config | grep -c '^FAULT=none LOCAL=') \
+$(rows csv get config | grep -c '^bad crash')"
+    same "under one kernel and size" 1 "$(rows csv get class | sed 's/ FAULT=crash LOCAL=[0-9]*$//' | sort -u |
+        grep -Ec '^kernel scale [0-9a-f]{16} LANES=1 ProblemSize\[0\]=1001 #[0-9a-f]{16}$')"
+    winner=$(rows csv get config | grep none)
+    on tune-kernel crash.json --wisdom "$wisdom" --format csv
+    same "again: what crashed is left out" "4 2 2 0" "$(rows csv get points excluded tried failed)"
+    same "and the stored winner is the default" "${winner% *} LANES=1 ${winner#* }" "$(rows csv get default)"
+    check "which is timed" sh -c "[ \"\$(python3 '$here/rows.py' csv get default_ms <'$work/out')\" != - ]"
+    on tune-kernel crash.json --wisdom "$wisdom" --no-store
+    check "text tells what is left out" grep -qx '2 excluded: wisdom says that they crash or hang' "$work/out"
+    on tune-kernel crash.json --wisdom "$wisdom" --retry-bad --format csv
+    same "--retry-bad tries it" "4 0 4 2" "$(rows csv get points excluded tried failed)"
+    on tune-kernel larger.json --wisdom "$wisdom" --strategy seeded --max-evals 1 --format csv
+    same "another size starts from the winner" "${winner% *} LANES=1 ${winner#* } - 1" \
+        "$(rows csv get winner default stored)"
+    run wisdom merge --wisdom "$work/merged.txt" "$wisdom"
+    expect "merge" 0
+    sed '$d' "$wisdom" >"$work/less.txt"
+    run wisdom diff "$work/merged.txt" "$work/less.txt" --format csv
+    same "diff" "only-a" "$(rows csv get difference)"
+    run tune-kernel crash.json --no-wisdom --device "$device" --format csv
+    same "without wisdom nothing is known" "- 0 0" "$(rows csv get default excluded stored)"
+}
+
+run_groups files faults spec_fields options local examples crashes killed wisdom

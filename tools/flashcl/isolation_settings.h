@@ -20,6 +20,16 @@ void isolation_settings_init(struct isolation_settings *settings);
         NULL, '\0', POPT_ARG_INCLUDE_TABLE, (settings)->table, 0, NULL, NULL \
     }
 
+// Rows about what wisdom keeps of a tuning.
+#define OPTION_RETRY_BAD(flag)                                                                    \
+    {                                                                                             \
+        "retry-bad", '\0', POPT_ARG_NONE, (flag), 0, "also try what crashed or hung before", NULL \
+    }
+#define OPTION_NO_STORE(flag)                                                              \
+    {                                                                                      \
+        "no-store", '\0', POPT_ARG_NONE, (flag), 0, "leave the wisdom file as it is", NULL \
+    }
+
 // Checks what the command line said. Returns EXIT_OK, or EXIT_USAGE after the error was reported.
 int isolation_settings_check(const struct isolation_settings *settings, const struct verb *verb);
 

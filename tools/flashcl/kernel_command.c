@@ -67,6 +67,8 @@ static void fill_table(struct kernel_command *command)
          "write each result as it comes, as T4", "FILE"},
         OPTION_BUDGET(&command->budget),
         OPTION_ISOLATION(&command->isolation),
+        OPTION_RETRY_BAD(&command->retry_bad),
+        OPTION_NO_STORE(&command->no_store),
         POPT_TABLEEND,
     };
     _Static_assert(sizeof(rows) <= sizeof(command->table), "the table is too small");

@@ -12,9 +12,10 @@ struct kernel_command {
     struct budget budget;
     struct isolation_settings isolation;
     char *metric, *output, *emit;
+    int no_store, retry_bad;
     struct kernel_job job;
     const char *description; // text of SPEC.json; NULL: the options describe the kernel
-    struct poptOption table[8];
+    struct poptOption table[10];
 };
 
 // Reads the command line, which must outlive the command, and the files that it names. Returns

@@ -123,6 +123,22 @@ void session_close(struct session *session)
     *session = (struct session){.entry = NULL};
 }
 
+int session_keeps_wisdom(const struct session *session, const struct options *options, int no_store)
+{
+    if (no_store || options->no_wisdom) {
+        return 0;
+    }
+    if (session->wisdom == NULL) {
+        char *reason;
+        free(folders_wisdom(options, &reason));
+        message_warning("%s: winners are not stored (--wisdom, --no-store)", reason);
+        free(reason);
+        return 0;
+    }
+    folders_make_parents(session->wisdom);
+    return 1;
+}
+
 void session_print_device(const struct session *session, const struct options *options)
 {
     if (options->format == REPORT_TEXT) {

@@ -32,6 +32,11 @@ enum fcl_status session_open_plain(struct session *session, const struct options
 
 void session_close(struct session *session);
 
+// Whether winners can be kept in the wisdom file, after one warning where they cannot though they
+// should; `no_store` 1: they should not. Makes the folders above the file.
+int session_keeps_wisdom(const struct session *session, const struct options *options,
+                         int no_store);
+
 // Prints `device: NAME (PLATFORM)`: the first line of every text output.
 void session_print_device(const struct session *session, const struct options *options);
 

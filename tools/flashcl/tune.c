@@ -2,7 +2,6 @@
 #include "budget.h"
 #include "clock.h"
 #include "failures.h"
-#include "folders.h"
 #include "isolation.h"
 #include "memory.h"
 #include "message.h"
@@ -181,23 +180,6 @@ static int read_latency(const struct tune *tune)
                              "--report-latency: exactly one problem and one --impl are allowed");
     }
     return EXIT_OK;
-}
-
-// Whether winners can be kept, after one warning where they cannot though they should.
-static int prepare_wisdom(const struct tune *tune)
-{
-    if (tune->no_store || tune->options->no_wisdom) {
-        return 0;
-    }
-    if (tune->session.wisdom == NULL) {
-        char *reason;
-        free(folders_wisdom(tune->options, &reason));
-        message_warning("%s: winners are not stored (--wisdom, --no-store)", reason);
-        free(reason);
-        return 0;
-    }
-    folders_make_parents(tune->session.wisdom);
-    return 1;
 }
 
 // ---- progress
@@ -398,7 +380,7 @@ static int tune_all(struct tune *tune)
             return code;
         }
     }
-    int store = prepare_wisdom(tune);
+    int store = session_keeps_wisdom(&tune->session, tune->options, tune->no_store);
     isolation_settings_complete(&tune->isolation);
     session_print_device(&tune->session, tune->options);
     report_init(&tune->report, stdout, tune->options->format, REPORT_TABLE, columns,
@@ -465,10 +447,8 @@ static void fill_table(struct tune *tune, struct poptOption *table)
          "do not say otherwise; full: no limits (default: full)",
          "quick|full"},
         OPTION_ISOLATION(&tune->isolation),
-        {"retry-bad", '\0', POPT_ARG_NONE, &tune->retry_bad, 0,
-         "also try what crashed or hung before", NULL},
-        {"no-store", '\0', POPT_ARG_NONE, &tune->no_store, 0, "leave the wisdom file as it is",
-         NULL},
+        OPTION_RETRY_BAD(&tune->retry_bad),
+        OPTION_NO_STORE(&tune->no_store),
         POPT_TABLEEND,
     };
     _Static_assert(sizeof(rows) <= OWN_LIMIT * sizeof(rows[0]), "OWN_LIMIT is too small");

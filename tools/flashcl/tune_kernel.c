@@ -3,6 +3,7 @@
 #include "failures.h"
 #include "isolation.h"
 #include "kernel_command.h"
+#include "kernel_metric.h"
 #include "memory.h"
 #include "message.h"
 #include "output.h"
@@ -31,8 +32,18 @@ const struct verb verb_tune_kernel = {
         "and RelativeTolerance in Arguments; whatever else is unknown is refused. --output writes\n"
         "results in the format T4, times in milliseconds whatever TimeUnit says. \n\n"
         "Points are built in as many worker processes as there are cores, then run in one more,\n"
-        "alone. One that crashes or hangs costs its process and counts as failed. Interrupted\n"
-        "(SIGINT, SIGTERM), the best so far counts, and --resume goes on later.\n\n"
+        "alone. One that crashes or hangs costs its process and counts as failed; wisdom "
+        "remembers\n"
+        "it, and it is not tried again. Interrupted (SIGINT, SIGTERM), the best so far counts, "
+        "and\n"
+        "--resume goes on later.\n\n"
+        "The winner goes into the wisdom file, under the kernel's name, a digest of its source, "
+        "and\n"
+        "its sizes: parameters of one value, launch sizes, lengths of arguments. Tuned again, it "
+        "is\n"
+        "the default, which a winner must beat beyond the spread to take its place; at other "
+        "sizes\n"
+        "and on other devices the search starts from it.\n\n"
         "The exit code is 6 when no point passed, 7 when the budget ended the "
         "search.\n\n" KERNEL_ARGS_HELP
         "\n  flashcl tune-kernel add.cl --kernel add --param LOCAL=32,64,128 --global 4096 \\\n"
@@ -42,89 +53,38 @@ const struct verb verb_tune_kernel = {
     .run = run_tune_kernel,
 };
 
-#define METRIC_COLUMN 8
+#define METRIC_COLUMN 9
 
 static const struct report_column columns[] = {
-    {"kernel", REPORT_WORD, 0, 0},      {"device", REPORT_WORD, 0, 1},
-    {"driver", REPORT_WORD, 0, 1},      {"winner", REPORT_WORD, 0, 0},
-    {"status", REPORT_WORD, 0, 0},      {"median_ms", REPORT_FIXED, 4, 0},
-    {"default_ms", REPORT_FIXED, 4, 0}, {"speedup", REPORT_FIXED, 3, 0},
-    {NULL, REPORT_SIGNIFICANT, 6, 0}, // the metric
-    {"spread", REPORT_FIXED, 3, 0},     {"clock", REPORT_WORD, 0, 0},
-    {"points", REPORT_INTEGER, 0, 0},   {"excluded", REPORT_INTEGER, 0, 0},
-    {"tried", REPORT_INTEGER, 0, 0},    {"failed", REPORT_INTEGER, 0, 0}};
+    {"kernel", REPORT_WORD, 0, 0},     {"device", REPORT_WORD, 0, 1},
+    {"driver", REPORT_WORD, 0, 1},     {"winner", REPORT_WORD, 0, 0},
+    {"default", REPORT_WORD, 0, 0},    {"status", REPORT_WORD, 0, 0},
+    {"median_ms", REPORT_FIXED, 4, 0}, {"default_ms", REPORT_FIXED, 4, 0},
+    {"speedup", REPORT_FIXED, 3, 0},   {NULL, REPORT_SIGNIFICANT, 6, 0}, // the metric
+    {"spread", REPORT_FIXED, 3, 0},    {"clock", REPORT_WORD, 0, 0},
+    {"points", REPORT_INTEGER, 0, 0},  {"excluded", REPORT_INTEGER, 0, 0},
+    {"tried", REPORT_INTEGER, 0, 0},   {"failed", REPORT_INTEGER, 0, 0},
+    {"stored", REPORT_INTEGER, 0, 0}};
 
 #define COLUMN_COUNT (sizeof(columns) / sizeof(columns[0]))
-
-// A number that is computed for each timed point.
-struct metric {
-    char *name; // NULL: none
-    fcl_expression *expression;
-};
 
 struct tuning {
     struct kernel_command command;
     // Under way.
     const char *const *arguments; // of the command line, ended by NULL
     struct session session;
-    struct metric metric;
+    struct kernel_metric metric;
     struct isolation isolation;
     fcl_kernel_trials *trials;  // NULL: in worker processes
     struct fcl_evaluator inner; // of the trials or the workers
     struct results_writer results;
-    int unwritten; // 1: writing results failed
-    int finished;  // 1: nothing is left to resume
-    double end_ms; // of the last evaluation
-    uint64_t standard;
+    int unwritten;     // 1: writing results failed
+    int finished;      // 1: nothing is left to resume
+    double end_ms;     // of the last evaluation
+    uint64_t standard; // what a winner must beat; FCL_NO_POINT: nothing
+    int store;         // 1: wisdom is written
     struct failures failures;
 };
-
-// ---- The metric -------------------------------------------------------------------------------
-
-static int read_metric(struct tuning *tuning)
-{
-    const char *names[FCL_SPACE_NAMES + 1];
-    const fcl_space *space = tuning->command.job.space;
-    const char *text = tuning->command.metric, *equals = text != NULL ? strchr(text, '=') : NULL;
-    char why[256];
-    size_t count = fcl_space_parameters(space);
-    if (text == NULL) {
-        return EXIT_OK;
-    }
-    if (equals == NULL || equals == text) {
-        return options_usage(&verb_tune_kernel, "--metric %s: NAME=EXPRESSION is allowed", text);
-    }
-    for (size_t i = 0; i < count; i++) {
-        names[i] = fcl_space_parameter_name(space, i);
-    }
-    names[count] = "time_ms";
-    if (fcl_expression_compile(equals + 1, names, count + 1, &tuning->metric.expression, why,
-                               sizeof(why)) != FCL_OK) {
-        return options_usage(&verb_tune_kernel, "--metric %s: %s", text, why);
-    }
-    tuning->metric.name = memory_print("%.*s", (int)(equals - text), text);
-    return EXIT_OK;
-}
-
-// NaN where it cannot be computed.
-static double compute_metric(const struct tuning *tuning, uint64_t point, double ms)
-{
-    struct fcl_value values[FCL_SPACE_NAMES + 1], result;
-    const fcl_space *space = tuning->command.job.space;
-    size_t count = fcl_space_parameters(space);
-    if (tuning->metric.expression == NULL) {
-        return NAN;
-    }
-    for (size_t i = 0; i < count; i++) {
-        values[i] = fcl_space_value(space, i, fcl_point_place(space, point, i));
-    }
-    values[count] = fcl_value_real(ms);
-    if (fcl_expression_evaluate(tuning->metric.expression, values, &result, NULL, 0) != FCL_OK ||
-        result.kind == FCL_VALUE_TEXT) {
-        return NAN;
-    }
-    return result.kind == FCL_VALUE_REAL ? result.real : (double)result.integer;
-}
 
 // ---- What was asked for -----------------------------------------------------------------------
 
@@ -144,6 +104,17 @@ static int find_standard(struct tuning *tuning)
         return options_usage(&verb_tune_kernel, "default %s is not valid: %s", text, reason);
     }
     return EXIT_OK;
+}
+
+// A stored winner goes before the default that was asked for.
+static void consult_wisdom(struct tuning *tuning)
+{
+    uint64_t stored;
+    tuning->store =
+        session_keeps_wisdom(&tuning->session, &tuning->command.options, tuning->command.no_store);
+    if (fcl_kernel_winner(tuning->session.device, &tuning->command.job.spec, &stored) == FCL_OK) {
+        tuning->standard = stored;
+    }
 }
 
 // ---- Evaluating -------------------------------------------------------------------------------
@@ -184,7 +155,9 @@ static void record(struct tuning *tuning, uint64_t point, const struct fcl_evalu
         {"time_min", "ms", e->timing.min_ms},
         {"spread", "", e->timing.spread},
         {"error_ratio", "", e->ratio},
-        {tuning->metric.name, "", compute_metric(tuning, point, e->timing.median_ms)}};
+        {tuning->metric.name, "",
+         kernel_metric_compute(&tuning->metric, tuning->command.job.space, point,
+                               e->timing.median_ms)}};
     const size_t measured = tuning->metric.name != NULL ? 5 : 4;
     const struct results_entry entry = {
         .configuration = list_settings(tuning->command.job.space, point, settings),
@@ -266,48 +239,61 @@ static void show_step(void *user, const struct fcl_tuner_step *step)
     message_progress("%zu/%zu best %.4f ms, %s", step->number, step->total, step->best_ms, text);
 }
 
-static enum fcl_status run_tuner(struct tuning *tuning, struct fcl_tuner_result *result,
-                                 char *reason, size_t size)
+static enum fcl_status run_tuner(struct tuning *tuning, struct fcl_kernel_result *result)
 {
+    const struct kernel_command *command = &tuning->command;
     const struct fcl_evaluator evaluator = {.user = tuning,
                                             .begin = begin,
                                             .prepare = prepare,
                                             .evaluate = evaluate,
                                             .compare = compare,
                                             .stop = stop};
-    const struct fcl_tuner_options options = {
+    const struct fcl_kernel_tune_options options = {
         .struct_size = sizeof(options),
-        .search = {.struct_size = sizeof(options.search),
-                   .strategy = tuning->command.budget.strategy,
-                   .seed = (uint64_t)tuning->command.budget.seed,
-                   .seed_points = &tuning->standard,
-                   .seed_point_count = tuning->standard != FCL_NO_POINT,
-                   .evaluations = (size_t)tuning->command.budget.evaluations},
-        .seconds = tuning->command.budget.seconds,
-        .ahead = tuning->isolation.builders,
-        .progress = show_step,
-        .user = tuning,
+        .tuner = {.search = {.strategy = command->budget.strategy,
+                             .seed = (uint64_t)command->budget.seed,
+                             .seed_points = &tuning->standard,
+                             .seed_point_count = 1,
+                             .evaluations = (size_t)command->budget.evaluations},
+                  .seconds = command->budget.seconds,
+                  .ahead = tuning->isolation.builders,
+                  .progress = show_step,
+                  .user = tuning},
+        .store = tuning->store,
+        .retry_bad = command->retry_bad,
+        .evaluator = &evaluator,
     };
     tuning->inner = tuning->trials != NULL ? fcl_kernel_trials_evaluator(tuning->trials)
                                            : *workers_evaluator(tuning->isolation.workers);
     tuning->end_ms = clock_now_ms();
-    return fcl_tuner_run(tuning->command.job.space, &evaluator, &options, result, reason, size);
+    session_forget(&tuning->session);
+    return fcl_kernel_tune(tuning->session.device, &command->job.spec, &options, result);
 }
 
 // ---- Output -----------------------------------------------------------------------------------
 
+static void set_point(const struct tuning *tuning, struct report *report, const char *column,
+                      uint64_t point)
+{
+    char text[512];
+    if (point != FCL_NO_POINT) {
+        fcl_point_format(tuning->command.job.space, point, text, sizeof(text));
+        report_set_text(report, column, text);
+    }
+}
+
 static void set_winner(const struct tuning *tuning, const struct fcl_tuner_result *result,
                        struct report *report)
 {
-    char text[512];
     double ms = result->timing.median_ms;
-    fcl_point_format(tuning->command.job.space, result->winner, text, sizeof(text));
-    report_set_text(report, "winner", text);
+    set_point(tuning, report, "winner", result->winner);
     report_set_real(report, "median_ms", ms);
     report_set_real(report, "spread", result->timing.spread);
     report_set_text(report, "clock", fcl_clock_text(result->timing.clock));
     if (tuning->metric.name != NULL) {
-        report_set_real(report, tuning->metric.name, compute_metric(tuning, result->winner, ms));
+        report_set_real(
+            report, tuning->metric.name,
+            kernel_metric_compute(&tuning->metric, tuning->command.job.space, result->winner, ms));
     }
     if (result->default_timing.median_ms > 0) {
         report_set_real(report, "default_ms", result->default_timing.median_ms);
@@ -315,12 +301,9 @@ static void set_winner(const struct tuning *tuning, const struct fcl_tuner_resul
     }
 }
 
-static void print_row(const struct tuning *tuning, enum fcl_status status,
-                      const struct fcl_tuner_result *result)
+static void begin_report(const struct tuning *tuning, struct report *report,
+                         struct report_column own[COLUMN_COUNT])
 {
-    struct report_column own[COLUMN_COUNT];
-    const fcl_space *space = tuning->command.job.space;
-    struct report report;
     size_t count = 0;
     for (size_t i = 0; i < COLUMN_COUNT; i++) {
         own[count] = columns[i];
@@ -329,7 +312,16 @@ static void print_row(const struct tuning *tuning, enum fcl_status status,
         }
         count += own[count].name != NULL;
     }
-    report_init(&report, stdout, tuning->command.options.format, REPORT_TABLE, own, count);
+    report_init(report, stdout, tuning->command.options.format, REPORT_TABLE, own, count);
+}
+
+static void print_row(const struct tuning *tuning, enum fcl_status status,
+                      const struct fcl_kernel_result *result)
+{
+    struct report_column own[COLUMN_COUNT];
+    const fcl_space *space = tuning->command.job.space;
+    struct report report;
+    begin_report(tuning, &report, own);
     report_row(&report);
     report_set_text(&report, "kernel", tuning->command.job.spec.name);
     report_set_text(&report, "device", tuning->session.entry->name);
@@ -337,18 +329,21 @@ static void print_row(const struct tuning *tuning, enum fcl_status status,
     report_set_text(&report, "status", status_word(status));
     report_set_integer(&report, "points", (int64_t)fcl_space_count(space));
     report_set_integer(&report, "excluded",
-                       (int64_t)(fcl_space_size(space) - fcl_space_count(space)));
-    report_set_integer(&report, "tried", (int64_t)result->tried);
-    report_set_integer(&report, "failed", (int64_t)result->failed);
-    if (result->winner != FCL_NO_POINT) {
-        set_winner(tuning, result, &report);
+                       (int64_t)(fcl_space_size(space) - fcl_space_count(space)) +
+                           (int64_t)result->pruned);
+    report_set_integer(&report, "tried", (int64_t)result->tuner.tried);
+    report_set_integer(&report, "failed", (int64_t)result->tuner.failed);
+    report_set_integer(&report, "stored", result->stored);
+    set_point(tuning, &report, "default", tuning->standard);
+    if (result->tuner.winner != FCL_NO_POINT) {
+        set_winner(tuning, &result->tuner, &report);
     }
     report_row_end(&report);
     report_finish(&report);
 }
 
 // Why points did not count: what the text form ends with.
-static void print_failures(const struct tuning *tuning)
+static void print_failures(const struct tuning *tuning, const struct fcl_kernel_result *result)
 {
     const fcl_space *space = tuning->command.job.space;
     if (tuning->command.options.format != REPORT_TEXT) {
@@ -360,6 +355,9 @@ static void print_failures(const struct tuning *tuning)
         if (points > 0) {
             printf("%llu excluded: %s\n", (unsigned long long)points, reason);
         }
+    }
+    if (result->pruned > 0) {
+        printf("%zu excluded: wisdom says that they crash or hang\n", result->pruned);
     }
     for (size_t i = 0; i < tuning->failures.count; i++) {
         const struct failure_kind *kind = &tuning->failures.kinds[i];
@@ -483,12 +481,12 @@ static int start(struct tuning *tuning)
 
 static int tune(struct tuning *tuning)
 {
-    char reason[256] = "";
-    struct fcl_tuner_result result;
+    struct fcl_kernel_result result;
     int code = session_open(&tuning->session, &tuning->command.options);
     if (code != EXIT_OK) {
         return code;
     }
+    consult_wisdom(tuning);
     code = start(tuning);
     if (code != EXIT_OK) {
         return code;
@@ -497,7 +495,7 @@ static int tune(struct tuning *tuning)
     if (code != EXIT_OK) {
         return code;
     }
-    enum fcl_status status = run_tuner(tuning, &result, reason, sizeof(reason));
+    enum fcl_status status = run_tuner(tuning, &result);
     message_progress_end();
     tuning->finished = status != FCL_DEVICE_ERROR && !tuning->unwritten && !workers_stopped();
     if (tuning->isolation.workers != NULL && workers_failure(tuning->isolation.workers) != NULL) {
@@ -507,17 +505,21 @@ static int tune(struct tuning *tuning)
     }
     session_print_device(&tuning->session, &tuning->command.options);
     if (status != FCL_OK) {
-        message_note("%s", reason[0] != '\0' ? reason : fcl_status_text(status));
+        message_note("%s", session_sentence(&tuning->session, status));
     }
     print_row(tuning, status, &result);
-    print_failures(tuning);
-    code = status_graver(status_exit(status), emit(tuning, &result));
+    print_failures(tuning, &result);
+    if (result.stored && tuning->command.options.format == REPORT_TEXT) {
+        printf("stored in %s\n", tuning->session.wisdom);
+    }
+    code = status_graver(status_exit(status), emit(tuning, &result.tuner));
     return results_end(&tuning->results) ? code : EXIT_INTERNAL;
 }
 
 static int read_own(struct tuning *tuning)
 {
-    int code = read_metric(tuning);
+    int code =
+        kernel_metric_read(&tuning->metric, tuning->command.metric, tuning->command.job.space);
     return code == EXIT_OK ? find_standard(tuning) : code;
 }
 
@@ -533,8 +535,7 @@ static int run_tune_kernel(int argc, const char **argv)
     isolation_end(&tuning.isolation, tuning.finished);
     fcl_kernel_trials_destroy(&tuning.trials);
     session_close(&tuning.session);
-    fcl_expression_destroy(&tuning.metric.expression);
-    free(tuning.metric.name);
+    kernel_metric_free(&tuning.metric);
     kernel_command_free(&tuning.command);
     return code;
 }
