@@ -198,6 +198,26 @@ static int read_caps(struct wisdom_verb *verb)
     return code;
 }
 
+static int has_device(const fcl_wisdom *wisdom, const char *name)
+{
+    for (size_t i = 0; i < fcl_wisdom_count(wisdom); i++) {
+        if (strcmp(fcl_wisdom_at(wisdom, i).device, name) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void warn_of_strangers(const struct wisdom_verb *verb, const fcl_wisdom *a,
+                              const fcl_wisdom *b)
+{
+    for (size_t i = 0; i < verb->caps_count; i++) {
+        if (!has_device(a, verb->caps[i].name) && !has_device(b, verb->caps[i].name)) {
+            message_warning("%s: no row is of %s", verb->caps_paths[i], verb->caps[i].name);
+        }
+    }
+}
+
 static int diff(struct wisdom_verb *verb)
 {
     const struct options *options = verb->options;
@@ -211,6 +231,7 @@ static int diff(struct wisdom_verb *verb)
     fcl_wisdom *a = load(options->arguments[1]);
     fcl_wisdom *b = a != NULL ? load(options->arguments[2]) : NULL;
     if (b != NULL) {
+        warn_of_strangers(verb, a, b);
         wisdom_diff(a, b, verb->caps, verb->caps_count, options->format);
     }
     code = b != NULL ? EXIT_OK : EXIT_USAGE;
