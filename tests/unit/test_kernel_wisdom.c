@@ -190,10 +190,10 @@ static void the_winner_is_of_this_device_driver_and_size(void **state)
     set_space(f, make_space("128", "16,32"));
     class_of(f, other);
     set_space(f, make_space("64", "16,32"));
-    add(wisdom, "Other GPU", "1.0", other, "", "BM=16 ORDER=row");
-    add(wisdom, "Other GPU", "1.0", own, "", "BM=32 ORDER=row");
-    add(wisdom, OWN, "1.0", other, "", "BM=16 ORDER='two words'");
     add(wisdom, OWN, "0.9", own, "", "BM=32 ORDER='two words'");
+    add(wisdom, "Other GPU", "1.0", other, "", "BM=16 ORDER=row");
+    add(wisdom, OWN, "1.0", other, "", "BM=16 ORDER='two words'");
+    add(wisdom, "Other GPU", "1.0", own, "", "BM=32 ORDER=row");
     add(wisdom, OWN, "1.0", "kernel k 0123456789abcdef N=64 #0123456789abcdef", "",
         "BM=16 ORDER=row"); // of another source
     know(f, wisdom, &known);
