@@ -81,4 +81,22 @@ test_failures() {
     none_left "a new process that is too late"
 }
 
-run_groups usage statistics forward failures
+# A signal ends the report after the event under way, in good order.
+test_stopped() {
+    for signal in INT TERM; do
+        "$flashcl" tune --report-latency --device "$device" 'fwd h4 q256 d64' >"$work/out" 2>"$work/err" &
+        reporter=$!
+        waited=0
+        until ls "$TMPDIR" | grep -q . || [ $waited -gt 600 ]; do
+            sleep 0.02
+            waited=$((waited + 1))
+        done
+        kill -$signal $reporter
+        wait $reporter
+        code=$?
+        expect "SIG$signal" 7
+        none_left "SIG$signal"
+    done
+}
+
+run_groups usage statistics forward failures stopped

@@ -7,6 +7,7 @@
 
 #include "exchange.h"
 #include "process.h"
+#include "stopping.h"
 #include "workers.h"
 
 #include <math.h>
@@ -218,7 +219,7 @@ static void a_signal_ends_what_is_under_way(void **state)
     start(f, "work");
     f->evaluator->prepare(f->evaluator->user, &good, 1);
     raise(SIGTERM);
-    assert_true(workers_stopped());
+    assert_true(stopping_asked());
     assert_true(f->evaluator->stop(f->evaluator->user));
     f->evaluator->evaluate(f->evaluator->user, point_of("hang-run"), INFINITY, &e);
     assert_string_equal(e.reason, "tuning was stopped");

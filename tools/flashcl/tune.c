@@ -9,6 +9,7 @@
 #include "record.h"
 #include "session.h"
 #include "status.h"
+#include "stopping.h"
 #include "tune_latency.h"
 #include "tune_replay.h"
 
@@ -352,7 +353,7 @@ static void tune_problem(struct tune *tune, const struct problem_entry *entry,
         code = status_exit(status);
     }
     tune->code = status_graver(tune->code, code);
-    isolation_end(&isolation, code != EXIT_INTERNAL && !workers_stopped());
+    isolation_end(&isolation, code != EXIT_INTERNAL && !stopping_asked());
 }
 
 // The winners as a wisdom file: what the text form ends with.
@@ -389,7 +390,7 @@ static int tune_all(struct tune *tune)
         memory_get(tune->problems.count * tune->implementations.count, sizeof(*tune->rows));
     tune->end = clock_now() + tune->budget.seconds;
     for (size_t i = 0; i < tune->problems.count; i++) {
-        for (size_t j = 0; j < tune->implementations.count && !workers_stopped(); j++) {
+        for (size_t j = 0; j < tune->implementations.count && !stopping_asked(); j++) {
             tune_problem(tune, &tune->problems.entries[i], tune->implementations.entries[j], store);
         }
     }

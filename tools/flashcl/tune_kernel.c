@@ -10,6 +10,7 @@
 #include "results.h"
 #include "session.h"
 #include "status.h"
+#include "stopping.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -497,7 +498,7 @@ static int tune(struct tuning *tuning)
     }
     enum fcl_status status = run_tuner(tuning, &result);
     message_progress_end();
-    tuning->finished = status != FCL_DEVICE_ERROR && !tuning->unwritten && !workers_stopped();
+    tuning->finished = status != FCL_DEVICE_ERROR && !tuning->unwritten && !stopping_asked();
     if (tuning->isolation.workers != NULL && workers_failure(tuning->isolation.workers) != NULL) {
         tuning->finished = 0;
         message_error("%s", workers_failure(tuning->isolation.workers));

@@ -7,6 +7,7 @@
 #include "message.h"
 #include "process.h"
 #include "status.h"
+#include "stopping.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -180,12 +181,12 @@ static json_t *await_answer(const struct events *events, struct process *process
     char how[128] = "no answer in time (--build-timeout, --run-timeout)";
     json_t *answer = NULL;
     enum process_state state = process_receive(process, &answer);
-    while (state == PROCESS_PENDING && clock_now() < end) {
+    while (state == PROCESS_PENDING && clock_now() < end && !stopping_asked()) {
         nanosleep(&pause, NULL);
         state = process_receive(process, &answer);
     }
     process_stop(process, state == PROCESS_ENDED, how, state == PROCESS_ENDED ? sizeof(how) : 0);
-    if (answer == NULL) {
+    if (answer == NULL && !stopping_asked()) {
         message_error("%s: cached restart: the new process: %s", events->entry->text, how);
     }
     return answer;
@@ -249,22 +250,31 @@ static int cached_restart(struct events *events)
 
 // ---- all of it
 
+static int live_on(struct events *events, struct latency_use *use, struct latency *latency)
+{
+    int code = first_call(events, use, latency);
+    if (code == EXIT_OK && !stopping_asked()) {
+        code = steady_state(events, use, latency);
+    }
+    if (code == EXIT_OK && !stopping_asked()) {
+        code = new_key(events);
+    }
+    if (code == EXIT_OK && !stopping_asked()) {
+        code = other_arguments(events, use, latency);
+    }
+    return code;
+}
+
 static int live_through(struct events *events)
 {
     struct latency_use use;
     struct latency latency;
-    int code = first_call(events, &use, &latency);
-    if (code == EXIT_OK) {
-        code = steady_state(events, &use, &latency);
-    }
-    if (code == EXIT_OK) {
-        code = new_key(events);
-    }
-    if (code == EXIT_OK) {
-        code = other_arguments(events, &use, &latency);
-    }
+    int code = live_on(events, &use, &latency);
     latency_end(&use);
-    return code == EXIT_OK ? cached_restart(events) : code;
+    if (code == EXIT_OK && !stopping_asked()) {
+        code = cached_restart(events);
+    }
+    return stopping_asked() ? EXIT_BUDGET : code;
 }
 
 int tune_latency(const struct options *options, const struct problem_entry *entry,
@@ -274,8 +284,9 @@ int tune_latency(const struct options *options, const struct problem_entry *entr
                             .entry = entry,
                             .implementation = implementation,
                             .in_process = in_process,
-                            .seconds = seconds,
-                            .folder = isolation_make_folder()};
+                            .seconds = seconds};
+    stopping_begin();
+    events.folder = isolation_make_folder();
     if (events.folder == NULL) {
         return EXIT_INTERNAL;
     }
@@ -292,5 +303,6 @@ int tune_latency(const struct options *options, const struct problem_entry *entr
     session_close(&events.session);
     isolation_remove_folder(events.folder);
     free(events.folder);
+    stopping_end();
     return code;
 }

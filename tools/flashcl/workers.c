@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "process.h"
 #include "status.h"
+#include "stopping.h"
 
 #include <errno.h>
 #include <math.h>
@@ -57,29 +58,14 @@ struct workers {
     size_t built_count, built_capacity;
     int failed_starts;
     char *failure;
-    int keep;   // 1: the driver has no cache of its own: builders pass binaries on
-    int finals; // 1: a signal no longer ends what is asked
-    struct sigaction pipe, interrupt, terminate; // as they were before
+    int keep;              // 1: the driver has no cache of its own: builders pass binaries on
+    int finals;            // 1: a signal no longer ends what is asked
+    struct sigaction pipe; // as it was before
 };
-
-// ---- signals
-
-static volatile sig_atomic_t stopped;
-
-static void note_stop(int signal)
-{
-    (void)signal;
-    stopped = 1;
-}
-
-int workers_stopped(void)
-{
-    return stopped;
-}
 
 static int is_over(const struct workers *workers)
 {
-    return workers->failure != NULL || (stopped && !workers->finals);
+    return workers->failure != NULL || (stopping_asked() && !workers->finals);
 }
 
 // ---- one helper
@@ -478,8 +464,6 @@ struct workers *workers_create(const struct workers_options *options)
 {
     struct workers *workers = memory_get(1, sizeof(*workers));
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
-    // The second signal ends the process as usual.
-    const struct sigaction note = {.sa_handler = note_stop, .sa_flags = (int)SA_RESETHAND};
     workers->options = *options;
     if (workers->options.builders > HELPERS_LIMIT) {
         workers->options.builders = HELPERS_LIMIT;
@@ -492,8 +476,7 @@ struct workers *workers_create(const struct workers_options *options)
                                                 .compare = compare,
                                                 .stop = stop};
     sigaction(SIGPIPE, &ignore, &workers->pipe);
-    sigaction(SIGINT, &note, &workers->interrupt);
-    sigaction(SIGTERM, &note, &workers->terminate);
+    stopping_begin();
     return workers;
 }
 
@@ -511,8 +494,7 @@ void workers_destroy(struct workers **workers)
         free(w->built[i].candidate);
     }
     sigaction(SIGPIPE, &w->pipe, NULL);
-    sigaction(SIGINT, &w->interrupt, NULL);
-    sigaction(SIGTERM, &w->terminate, NULL);
+    stopping_end();
     free(w->builders);
     free(w->built);
     free(w->failure);

@@ -22,7 +22,8 @@ struct workers_options {
 
 struct workers;
 
-// Starts nothing yet. The options' pointers must outlive the pool.
+// Starts nothing yet; from here on signals are noted (stopping.h), and end what is asked. The
+// options' pointers must outlive the pool.
 struct workers *workers_create(const struct workers_options *options);
 
 // Ends all processes. NULL is fine.
@@ -33,8 +34,5 @@ const struct fcl_evaluator *workers_evaluator(struct workers *workers);
 
 // Why workers cannot be had, which ends the tuning; NULL where they can.
 const char *workers_failure(const struct workers *workers);
-
-// 1: SIGINT or SIGTERM asked for the end.
-int workers_stopped(void);
 
 #endif
