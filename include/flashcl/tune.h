@@ -196,11 +196,15 @@ enum fcl_clock {
 
 FCL_API const char *fcl_clock_text(enum fcl_clock clock); // "event", "wall". Thread-safety: safe
 
+#define FCL_TIMING_KEPT 16
+
 struct fcl_timing {
     double median_ms, min_ms;
     double spread; // (third quartile - first quartile) / median
     enum fcl_clock clock;
-    int samples, batch; // samples taken; launches in each
+    int samples, batch;               // samples taken; launches in each
+    double times_ms[FCL_TIMING_KEPT]; // the first samples, for one launch each, as they came
+    int kept;                         // how many these are
 };
 
 struct fcl_attention_args;

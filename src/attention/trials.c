@@ -255,8 +255,13 @@ static enum fcl_status measure(struct fcl_trials *t, const struct fcl_plan *plan
     if (status || probe <= HOPELESS * best_ms)
         return status ? status
                       : fcl_timing_measure(t->device, launch_timed, &timed, 5, 0.0, timing);
-    *timing = (struct fcl_timing){
-        .median_ms = probe, .min_ms = probe, .clock = FCL_CLOCK_WALL, .samples = 1, .batch = 1};
+    *timing = (struct fcl_timing){.median_ms = probe,
+                                  .min_ms = probe,
+                                  .clock = FCL_CLOCK_WALL,
+                                  .samples = 1,
+                                  .batch = 1,
+                                  .times_ms = {probe},
+                                  .kept = 1};
     return FCL_OK;
 }
 

@@ -174,8 +174,13 @@ static enum fcl_status measure(struct fcl_kernel_trial *trial, double best_ms)
     double probe = 0;
     enum fcl_status status = fcl_timing_probe(device, launch_timed, trial, &probe);
     if (status == FCL_OK && probe > HOPELESS * best_ms)
-        *timing = (struct fcl_timing){
-            .median_ms = probe, .min_ms = probe, .clock = FCL_CLOCK_WALL, .samples = 1, .batch = 1};
+        *timing = (struct fcl_timing){.median_ms = probe,
+                                      .min_ms = probe,
+                                      .clock = FCL_CLOCK_WALL,
+                                      .samples = 1,
+                                      .batch = 1,
+                                      .times_ms = {probe},
+                                      .kept = 1};
     else if (status == FCL_OK)
         status = fcl_timing_measure(device, launch_timed, trial, SAMPLES, 0, timing);
     if (status != FCL_OK && trial->evaluation->reason[0] == 0)

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LONGEST_EXCESS 1.05       // of event time over wall time
 #define SHORTEST_SHARE 0.2        // of event time in wall time
@@ -67,8 +68,10 @@ void fcl_timing_summarise(double *times, int count, struct fcl_timing *timing)
 {
     timing->median_ms = timing->min_ms = timing->spread = 0;
     timing->samples = count;
+    timing->kept = (int)fcl_max(0, fcl_min(count, FCL_TIMING_KEPT));
     if (count <= 0)
         return;
+    memcpy(timing->times_ms, times, (size_t)timing->kept * sizeof *times);
     qsort(times, (size_t)count, sizeof *times, compare_times);
     timing->min_ms = times[0];
     timing->median_ms = quantile(times, count, 0.5);

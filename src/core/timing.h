@@ -24,7 +24,7 @@ enum fcl_clock fcl_timing_judge(double event_ms, double wall_ms);
 // most 65536.
 int fcl_timing_batch(double one_ms, uint64_t resolution_ns, double batch_ms);
 
-// Median, minimum and spread of `count` times (reorders them).
+// Median, minimum and spread of `count` times (reorders them), and the first ones as they were.
 void fcl_timing_summarise(double *times, int count, struct fcl_timing *timing);
 
 // Enqueues once; *first and *last receive events of the first and last kernel (may be the same

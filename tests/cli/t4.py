@@ -7,6 +7,7 @@
 """
 import json
 import re
+import statistics
 import sys
 
 KINDS = {"timeout", "compile", "runtime", "correctness", "constraints", "correct"}
@@ -30,12 +31,16 @@ def check(data):
         assert all(is_number(times[name]) and times[name] >= 0 for name in TIMES - {"runtimes"})
         right = result["invalidity"] == "correct"
         assert result["invalidity"] in KINDS and result["correctness"] == int(right)
-        assert len(times["runtimes"]) == int(right) and all(is_number(time) and time > 0 for time in times["runtimes"])
+        assert bool(times["runtimes"]) == right and all(is_number(time) and time > 0 for time in times["runtimes"])
+        for measurement in result["measurements"][:int(right)]:
+            assert len(times["runtimes"]) in (1, 5)  # 1: hopeless, and not measured further
+            assert abs(measurement["value"] - statistics.median(times["runtimes"])) <= 1e-6 * measurement["value"]
         assert right != ("reason" in result)
         for measurement in result["measurements"]:
             assert set(measurement) == {"name", "value", "unit"} and is_number(measurement["value"])
         names = [measurement["name"] for measurement in result["measurements"]]
         assert names == (["time", "time_min", "spread", "error_ratio", "gbs"] if right else [])
+    assert max(len(result["times"]["runtimes"]) for result in data["results"]) == 5
 
 
 def main():

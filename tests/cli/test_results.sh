@@ -104,9 +104,10 @@ assert record["metadata"]["problem"] == "fwd q64 d16"
 for result in results:
     assert {"configuration", "times", "invalidity", "correctness"} <= set(result)
     assert result["invalidity"] == "correct" and result["correctness"] == 1
-    assert result["times"]["compilation_time"] > 0 and len(result["times"]["runtimes"]) == 1
+    assert result["times"]["compilation_time"] > 0 and len(result["times"]["runtimes"]) in (1, 5)
     assert [m["value"] for m in result["measurements"] if m["name"] == "time"][0] > 0
     assert set(result["configuration"]) == set(record["metadata"]["default"])
+assert len(results[0]["times"]["runtimes"]) == 5  # the first cannot be hopeless, which takes one launch
 assert len({json.dumps(result["configuration"]) for result in results}) == 3
 END
     family=$(python3 -c 'import json; print(json.load(open("own.json"))["metadata"]["default"]["family"])')

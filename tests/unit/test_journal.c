@@ -54,7 +54,9 @@ static const struct fcl_evaluation good = {.status = FCL_OK,
                                                       .spread = 0.125,
                                                       .clock = FCL_CLOCK_WALL,
                                                       .samples = 5,
-                                                      .batch = 7}};
+                                                      .batch = 7,
+                                                      .times_ms = {2, 1, 1.5, 1.25, 1.75},
+                                                      .kept = 5}};
 
 // Three candidates: one has an outcome, one is in flight, one was only built.
 static void record_three(struct fixture *f)

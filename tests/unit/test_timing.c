@@ -106,6 +106,8 @@ static void samples_are_summarised(void **state)
     assert_int_equal(timing.samples, 5);
     assert_int_equal(timing.batch, 3);
     assert_int_equal(timing.clock, FCL_CLOCK_WALL);
+    assert_int_equal(timing.kept, 5);
+    assert_memory_equal(timing.times_ms, ((const double[]){5, 1, 4, 2, 3}), 5 * sizeof(double));
     double even[] = {4, 1, 2, 3};
     fcl_timing_summarise(even, 4, &timing);
     near(timing.median_ms, 2.5);
@@ -115,6 +117,23 @@ static void samples_are_summarised(void **state)
     near(timing.median_ms, 7);
     near(timing.min_ms, 7);
     near(timing.spread, 0);
+}
+
+// There is room for so many.
+static void the_first_samples_are_kept(void **state)
+{
+    (void)state;
+    struct fcl_timing timing = {0};
+    double times[FCL_TIMING_KEPT + 1];
+    for (int i = 0; i <= FCL_TIMING_KEPT; i++)
+        times[i] = 100 - i;
+    fcl_timing_summarise(times, FCL_TIMING_KEPT + 1, &timing);
+    assert_int_equal(timing.samples, FCL_TIMING_KEPT + 1);
+    assert_int_equal(timing.kept, FCL_TIMING_KEPT);
+    for (int i = 0; i < FCL_TIMING_KEPT; i++)
+        near(timing.times_ms[i], 100 - i);
+    fcl_timing_summarise(times, 0, &timing);
+    assert_int_equal(timing.kept, 0);
 }
 
 static void no_samples_are_zero(void **state)
@@ -146,6 +165,7 @@ int main(void)
         cmocka_unit_test(clocks_are_judged),
         cmocka_unit_test(batches_reach_the_clock),
         cmocka_unit_test(samples_are_summarised),
+        cmocka_unit_test(the_first_samples_are_kept),
         cmocka_unit_test(no_samples_are_zero),
         cmocka_unit_test(clocks_have_names),
     };

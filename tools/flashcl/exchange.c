@@ -14,10 +14,14 @@ json_t *exchange_real(double number)
 
 json_t *exchange_timing(const struct fcl_timing *timing)
 {
-    return json_pack("{s:o,s:o,s:o,s:s,s:i,s:i}", "median_ms", exchange_real(timing->median_ms),
+    json_t *times = json_array();
+    for (int i = 0; i < timing->kept; i++) {
+        json_array_append_new(times, exchange_real(timing->times_ms[i]));
+    }
+    return json_pack("{s:o,s:o,s:o,s:s,s:i,s:i,s:o}", "median_ms", exchange_real(timing->median_ms),
                      "min_ms", exchange_real(timing->min_ms), "spread",
                      exchange_real(timing->spread), "clock", fcl_clock_text(timing->clock),
-                     "samples", timing->samples, "batch", timing->batch);
+                     "samples", timing->samples, "batch", timing->batch, "times_ms", times);
 }
 
 // A driver's words need not be UTF-8, which JSON wants.
@@ -48,6 +52,14 @@ int exchange_read_real(const json_t *object, const char *name, double *number)
     return json_is_number(value) || json_is_null(value);
 }
 
+// At most as many as there is room for.
+static void read_times(const json_t *list, struct fcl_timing *timing)
+{
+    for (size_t i = 0; i < json_array_size(list) && i < FCL_TIMING_KEPT; i++) {
+        timing->times_ms[timing->kept++] = json_number_value(json_array_get(list, i));
+    }
+}
+
 int exchange_read_timing(const json_t *object, struct fcl_timing *timing)
 {
     const char *clock = json_string_value(json_object_get(object, "clock"));
@@ -57,6 +69,7 @@ int exchange_read_timing(const json_t *object, struct fcl_timing *timing)
     if (clock != NULL && strcmp(clock, fcl_clock_text(FCL_CLOCK_WALL)) == 0) {
         timing->clock = FCL_CLOCK_WALL;
     }
+    read_times(json_object_get(object, "times_ms"), timing);
     return clock != NULL && exchange_read_real(object, "median_ms", &timing->median_ms) &&
            exchange_read_real(object, "min_ms", &timing->min_ms) &&
            exchange_read_real(object, "spread", &timing->spread);

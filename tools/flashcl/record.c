@@ -75,8 +75,8 @@ void record_trial(struct results_writer *writer, const struct fcl_trial *trial)
         .configuration = {parameters.items, parameters.count},
         .status = results_status(trial->status, trial->bad),
         .compilation_ms = trial->build_ms,
-        .runtimes_ms = &trial->timing.median_ms,
-        .runtime_count = timed ? 1 : 0,
+        .runtimes_ms = trial->timing.times_ms,
+        .runtime_count = timed ? (size_t)trial->timing.kept : 0,
         .measurements = measurements,
         .measurement_count = timed ? sizeof(measurements) / sizeof(measurements[0]) : 0,
     };

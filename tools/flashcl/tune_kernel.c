@@ -168,8 +168,8 @@ static void record(struct tuning *tuning, uint64_t point, const struct fcl_evalu
         .compilation_ms = e->build_ms,
         .times = times,
         .time_count = sizeof(times) / sizeof(times[0]),
-        .runtimes_ms = &e->timing.median_ms,
-        .runtime_count = e->status == FCL_OK,
+        .runtimes_ms = e->timing.times_ms,
+        .runtime_count = e->status == FCL_OK ? (size_t)e->timing.kept : 0,
         .measurements = measurements,
         .measurement_count = e->status == FCL_OK ? measured : 0,
     };
