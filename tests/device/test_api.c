@@ -529,58 +529,6 @@ static void plans_are_shared_by_threads(void **state)
     free_launch(&l);
 }
 
-// ---- generated source
-
-// What generate writes is what a plan runs: built and launched by hand, it gives the reference's
-// result.
-static void generated_source_runs_anywhere(void **state)
-{
-    NEED_DEVICE();
-    struct test_attention a;
-    struct fcl_generated generated;
-    char reason[256];
-    cl_int code;
-    test_attention_init(&a, "fwd h4/2 q20 k37 d40 causal-br lse");
-    assert_int_equal(fcl_attention_generate(&a.problem, fcl_device_caps(opencl.device), NULL,
-                                            &generated, reason, sizeof reason),
-                     FCL_OK);
-    const char *source = generated.source;
-    cl_program program = clCreateProgramWithSource(opencl.context, 1, &source, NULL, &code);
-    assert_int_equal(clBuildProgram(program, 1, &opencl.id, generated.flags, NULL, NULL),
-                     CL_SUCCESS);
-    cl_kernel kernel = clCreateKernel(program, generated.label, &code);
-    assert_int_equal(code, CL_SUCCESS);
-    cl_mem buffers[5] = {NULL};
-    const struct test_tensor *tensors[4] = {&a.q, &a.k, &a.v, &a.o};
-    for (int i = 0; i < 5; i++)
-        buffers[i] = make_buffer(i < 4 ? tensors[i]->bytes : 4 * 20 * sizeof(float));
-    for (int i = 0; i < 3; i++)
-        clEnqueueWriteBuffer(opencl.queue, buffers[i], CL_TRUE, 0, tensors[i]->bytes,
-                             tensors[i]->data, 0, NULL, NULL);
-    for (cl_uint i = 0; i < generated.argument_count; i++) {
-        const struct fcl_argument *x = &generated.arguments[i];
-        const int is_buffer = x->kind == FCL_ARGUMENT_BUFFER;
-        assert_int_equal(clSetKernelArg(kernel, i, is_buffer ? sizeof(cl_mem) : x->size,
-                                        is_buffer ? (const void *)&buffers[i] : x->bytes),
-                         CL_SUCCESS);
-    }
-    const size_t global = generated.groups * generated.group_size;
-    assert_int_equal(clEnqueueNDRangeKernel(opencl.queue, kernel, 1, NULL, &global,
-                                            &generated.group_size, 0, NULL, NULL),
-                     CL_SUCCESS);
-    clEnqueueReadBuffer(opencl.queue, buffers[3], CL_TRUE, 0, a.o.bytes, a.o.data, 0, NULL, NULL);
-    clEnqueueReadBuffer(opencl.queue, buffers[4], CL_TRUE, 0, 4 * 20 * sizeof(float), a.lse, 0,
-                        NULL, NULL);
-    assert_true(test_attention_compare(&a, 0).ratio <= 1.0);
-    for (int i = 0; i < 5; i++)
-        clReleaseMemObject(buffers[i]);
-    clReleaseKernel(kernel);
-    clReleaseProgram(program);
-    fcl_generated_free(&generated);
-    fcl_generated_free(&generated);
-    test_attention_free(&a);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -597,7 +545,6 @@ int main(void)
         cmocka_unit_test(missing_arguments_are_refused),
         cmocka_unit_test(simple_call_keeps_its_plans),
         cmocka_unit_test(plans_are_shared_by_threads),
-        cmocka_unit_test(generated_source_runs_anywhere),
     };
     return cmocka_run_group_tests_name("api", tests, open_device, close_device);
 }

@@ -1,40 +1,19 @@
 // Device handles on a real OpenCL device: caps, options, bad arguments, error texts.
 #include "cmocka_all.h"
 
-#include "cache_fixture.h"
 #include "core/device.h"
-#include "opencl.h"
-
-static struct test_opencl opencl;
-
-static int set_up(void **state)
-{
-    if (opencl.id == NULL)
-        test_opencl_open(&opencl, NULL);
-    return fixture_set_up(state);
-}
-
-static struct fcl_device *create(struct fixture *fixture)
-{
-    fcl_device *device = NULL;
-    if (opencl.id == NULL)
-        skip();
-    assert_int_equal(fcl_device_create(opencl.context, opencl.id,
-                                       fcl_device_options(.log = fixture->log), &device),
-                     FCL_OK);
-    return device;
-}
+#include "device_fixture.h"
 
 static void devices_know_what_they_can(void **state)
 {
-    struct fcl_device *device = create(*state);
+    struct fcl_device *device = fixture_device(*state, NULL);
     const struct fcl_caps *caps = fcl_device_caps(device);
     cl_device_type type;
     char name[1024];
-    clGetDeviceInfo(opencl.id, CL_DEVICE_TYPE, sizeof type, &type, NULL);
-    clGetDeviceInfo(opencl.id, CL_DEVICE_NAME, sizeof name, name, NULL);
+    clGetDeviceInfo(fixture_opencl.id, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    clGetDeviceInfo(fixture_opencl.id, CL_DEVICE_NAME, sizeof name, name, NULL);
     cl_ulong cache = 0;
-    clGetDeviceInfo(opencl.id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof cache, &cache, NULL);
+    clGetDeviceInfo(fixture_opencl.id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof cache, &cache, NULL);
     assert_int_equal(caps->cache_bytes, cache);
     assert_int_equal(caps->cpu, (type & CL_DEVICE_TYPE_CPU) != 0);
     assert_int_equal(caps->gpu, (type & CL_DEVICE_TYPE_GPU) != 0);
@@ -57,10 +36,10 @@ static void devices_know_what_they_can(void **state)
 static void masks_are_applied(void **state)
 {
     struct fixture *fixture = *state;
-    fcl_device *device = create(fixture);
+    fcl_device *device = fixture_device(fixture, NULL);
     const uint64_t group_size = fcl_device_caps(device)->group_size;
     fcl_device_destroy(&device);
-    assert_int_equal(fcl_device_create(opencl.context, opencl.id,
+    assert_int_equal(fcl_device_create(fixture_opencl.context, fixture_opencl.id,
                                        fcl_device_options(.log = fixture->log,
                                                           .caps_mask = "local_bytes=1024 cpu=0"),
                                        &device),
@@ -90,21 +69,23 @@ static void bad_arguments_are_named(void **state)
     struct fixture *fixture = *state;
     struct fcl_device_options none = {0};
     struct fcl_device_options mask = {.caps_mask = "fp17=0"};
-    fcl_device *device = create(fixture);
+    fcl_device *device = fixture_device(fixture, NULL);
     fcl_device_destroy(&device);
-    must_fail(fixture, NULL, opencl.id, &none, FCL_INVALID_ARGUMENT, "context is NULL");
-    must_fail(fixture, opencl.context, NULL, &none, FCL_INVALID_ARGUMENT, "device is NULL");
-    must_fail(fixture, opencl.context, opencl.id, &mask, FCL_INVALID_ARGUMENT, "fp17");
-    assert_int_equal(fcl_device_create(opencl.context, opencl.id, NULL, NULL),
+    must_fail(fixture, NULL, fixture_opencl.id, &none, FCL_INVALID_ARGUMENT, "context is NULL");
+    must_fail(fixture, fixture_opencl.context, NULL, &none, FCL_INVALID_ARGUMENT, "device is NULL");
+    must_fail(fixture, fixture_opencl.context, fixture_opencl.id, &mask, FCL_INVALID_ARGUMENT,
+              "fp17");
+    assert_int_equal(fcl_device_create(fixture_opencl.context, fixture_opencl.id, NULL, NULL),
                      FCL_INVALID_ARGUMENT);
     none.struct_size = sizeof none + 8;
-    assert_int_equal(fcl_device_create(opencl.context, opencl.id, &none, &device),
+    assert_int_equal(fcl_device_create(fixture_opencl.context, fixture_opencl.id, &none, &device),
                      FCL_INVALID_ARGUMENT);
     none.struct_size = 0;
-    assert_int_equal(fcl_device_create(opencl.context, opencl.id, &none, &device),
+    assert_int_equal(fcl_device_create(fixture_opencl.context, fixture_opencl.id, &none, &device),
                      FCL_INVALID_ARGUMENT);
     assert_null(device);
-    assert_int_equal(fcl_device_create(opencl.context, opencl.id, NULL, &device), FCL_OK);
+    assert_int_equal(fcl_device_create(fixture_opencl.context, fixture_opencl.id, NULL, &device),
+                     FCL_OK);
     fcl_device_destroy(&device);
 }
 
@@ -112,18 +93,20 @@ static void wisdom_files(void **state)
 {
     struct fixture *fixture = *state;
     char path[TEST_PATH_SIZE];
-    fcl_device *device = create(fixture);
+    fcl_device *device = fixture_device(fixture, NULL);
     fcl_device_destroy(&device);
     test_path(path, fixture->base, "wisdom");
     struct fcl_device_options options = {
         .struct_size = sizeof options, .log = fixture->log, .wisdom_file = path};
-    assert_int_equal(fcl_device_create(opencl.context, opencl.id, &options, &device), FCL_OK);
+    assert_int_equal(
+        fcl_device_create(fixture_opencl.context, fixture_opencl.id, &options, &device), FCL_OK);
     fcl_device_destroy(&device);
     test_file_write(path, "flashcl-wisdom 1\n", 17);
-    assert_int_equal(fcl_device_create(opencl.context, opencl.id, &options, &device), FCL_OK);
+    assert_int_equal(
+        fcl_device_create(fixture_opencl.context, fixture_opencl.id, &options, &device), FCL_OK);
     fcl_device_destroy(&device);
     test_file_write(path, "no wisdom\n", 10);
-    must_fail(fixture, opencl.context, opencl.id, &options, FCL_IO_ERROR, path);
+    must_fail(fixture, fixture_opencl.context, fixture_opencl.id, &options, FCL_IO_ERROR, path);
 }
 
 static void count_destruction(void *client)
@@ -134,7 +117,7 @@ static void count_destruction(void *client)
 static void the_client_is_destroyed_with_the_device(void **state)
 {
     int destroyed = 0;
-    struct fcl_device *device = create(*state);
+    struct fcl_device *device = fixture_device(*state, NULL);
     device->client = &destroyed;
     device->client_destroy = count_destruction;
     fcl_device_destroy(&device);
@@ -145,7 +128,7 @@ static void the_client_is_destroyed_with_the_device(void **state)
 static void errors_have_names(void **state)
 {
     struct fixture *fixture = *state;
-    struct fcl_device *device = create(fixture);
+    struct fcl_device *device = fixture_device(fixture, NULL);
     assert_string_equal(fcl_cl_error_text(CL_OUT_OF_RESOURCES), "CL_OUT_OF_RESOURCES (-5)");
     assert_string_equal(fcl_cl_error_text(CL_INVALID_VALUE), "CL_INVALID_VALUE (-30)");
     assert_string_equal(fcl_cl_error_text(CL_SUCCESS), "CL_SUCCESS (0)");
@@ -159,19 +142,17 @@ static void errors_have_names(void **state)
     fcl_device_destroy(&device);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, fixture_tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(devices_know_what_they_can),
-        TEST(masks_are_applied),
-        TEST(bad_arguments_are_named),
-        TEST(wisdom_files),
-        TEST(the_client_is_destroyed_with_the_device),
-        TEST(errors_have_names),
+        DEVICE_TEST(devices_know_what_they_can),
+        DEVICE_TEST(masks_are_applied),
+        DEVICE_TEST(bad_arguments_are_named),
+        DEVICE_TEST(wisdom_files),
+        DEVICE_TEST(the_client_is_destroyed_with_the_device),
+        DEVICE_TEST(errors_have_names),
     };
     const int failed = cmocka_run_group_tests_name("device", tests, NULL, NULL);
-    test_opencl_close(&opencl);
+    test_opencl_close(&fixture_opencl);
     return failed;
 }

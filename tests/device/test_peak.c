@@ -3,32 +3,9 @@
 
 #include <math.h>
 
-#include "cache_fixture.h"
 #include "core/peak.h"
+#include "device_fixture.h"
 #include "fma.h"
-#include "opencl.h"
-
-static struct test_opencl opencl;
-
-static int set_up(void **state)
-{
-    if (opencl.id == NULL)
-        test_opencl_open(&opencl, NULL);
-    return fixture_set_up(state);
-}
-
-static fcl_device *open_device(struct fixture *fixture, const char *folder)
-{
-    fcl_device *device = NULL;
-    if (opencl.id == NULL)
-        skip();
-    fixture->capture = (struct test_capture){0};
-    assert_int_equal(
-        fcl_device_create(opencl.context, opencl.id,
-                          fcl_device_options(.log = fixture->log, .cache_folder = folder), &device),
-        FCL_OK);
-    return device;
-}
 
 // Whether the library has said since the device was opened that it measured.
 static int was_measured(const struct fixture *fixture)
@@ -40,7 +17,7 @@ static int was_measured(const struct fixture *fixture)
 static struct fcl_peak ask(struct fixture *fixture, int again, int *measured)
 {
     struct fcl_peak peak;
-    fcl_device *device = open_device(fixture, fixture->folder);
+    fcl_device *device = fixture_device(fixture, fixture->folder);
     assert_int_equal(fcl_device_peak(device, again, &peak), FCL_OK);
     fcl_device_destroy(&device);
     *measured = was_measured(fixture);
@@ -59,7 +36,7 @@ static struct fcl_peak ask(struct fixture *fixture, int again, int *measured)
 // each agree.
 static void multiply_adds_agree_with_plain_c(void **state)
 {
-    fcl_device *device = open_device(*state, NULL);
+    fcl_device *device = fixture_device(*state, NULL);
     const struct fcl_caps caps = *fcl_device_caps(device);
     const double end = fcl_now_ms() + LONGEST_MS;
     double ours = 0, plain = 0;
@@ -168,7 +145,7 @@ static void without_a_folder_memory_keeps_it(void **state)
 {
     struct fixture *fixture = *state;
     struct fcl_peak first, second;
-    fcl_device *device = open_device(fixture, NULL);
+    fcl_device *device = fixture_device(fixture, NULL);
     assert_int_equal(fcl_device_peak(device, 0, &first), FCL_OK);
     assert_true(was_measured(fixture));
     fixture->capture = (struct test_capture){0};
@@ -182,7 +159,7 @@ static void missing_arguments_are_refused(void **state)
 {
     struct fixture *fixture = *state;
     struct fcl_peak peak = {.gflops = 77};
-    fcl_device *device = open_device(fixture, NULL);
+    fcl_device *device = fixture_device(fixture, NULL);
     assert_int_equal(fcl_device_peak(NULL, 0, &peak), FCL_INVALID_ARGUMENT);
     assert_int_equal(fcl_device_peak(device, 0, NULL), FCL_INVALID_ARGUMENT);
     assert_non_null(strstr(fixture->capture.text, "peak is NULL"));
@@ -191,19 +168,17 @@ static void missing_arguments_are_refused(void **state)
     fcl_device_destroy(&device);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, fixture_tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(multiply_adds_agree_with_plain_c),
-        TEST(every_figure_is_there),
-        TEST(the_folder_keeps_it),
-        TEST(damage_is_a_miss),
-        TEST(without_a_folder_memory_keeps_it),
-        TEST(missing_arguments_are_refused),
+        DEVICE_TEST(multiply_adds_agree_with_plain_c),
+        DEVICE_TEST(every_figure_is_there),
+        DEVICE_TEST(the_folder_keeps_it),
+        DEVICE_TEST(damage_is_a_miss),
+        DEVICE_TEST(without_a_folder_memory_keeps_it),
+        DEVICE_TEST(missing_arguments_are_refused),
     };
     const int failed = cmocka_run_group_tests_name("peak", tests, NULL, NULL);
-    test_opencl_close(&opencl);
+    test_opencl_close(&fixture_opencl);
     return failed;
 }

@@ -7,16 +7,13 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "cache_fixture.h"
 #include "core/build.h"
 #include "core/program.h"
-#include "opencl.h"
+#include "device_fixture.h"
 
 #define PROCESSES 8
 
 static const char *program_path; // argv[0]
-static struct test_opencl opencl;
-
 static const char good_source[] = "#line 1 \"test/add.cl\"\n"
                                   "__kernel void add(__global int *out, int n)\n"
                                   "{\n"
@@ -91,25 +88,6 @@ static int make(struct fcl_device *device, struct proof *proof)
 
 // ---- Fixture ----------------------------------------------------------------------------------
 
-static int set_up(void **state)
-{
-    if (opencl.id == NULL)
-        test_opencl_open(&opencl, NULL);
-    return fixture_set_up(state);
-}
-
-static struct fcl_device *create(struct fixture *fixture, const char *folder)
-{
-    fcl_device *device = NULL;
-    if (opencl.id == NULL)
-        skip();
-    assert_int_equal(
-        fcl_device_create(opencl.context, opencl.id,
-                          fcl_device_options(.log = fixture->log, .cache_folder = folder), &device),
-        FCL_OK);
-    return device;
-}
-
 // ---- Processes of their own -------------------------------------------------------------------
 
 #define NO_DEVICE 77
@@ -151,14 +129,14 @@ static int child_builds(const char *folder)
     const struct fcl_device_options options = {.cache_folder = folder};
     struct fcl_program program;
     struct proof proof = {0};
-    if (!test_opencl_open(&opencl, &options))
+    if (!test_opencl_open(&fixture_opencl, &options))
         return NO_DEVICE;
-    proof.device = opencl.device;
+    proof.device = fixture_opencl.device;
     const struct fcl_program_request request = request_of(&proof);
-    CHECK(fcl_program_create(opencl.device, &request, &program) == FCL_OK);
+    CHECK(fcl_program_create(fixture_opencl.device, &request, &program) == FCL_OK);
     fcl_program_destroy(&program);
-    CHECK(opencl.capture.counts[FCL_LOG_WARNING] == 0);
-    test_opencl_close(&opencl);
+    CHECK(fixture_opencl.capture.counts[FCL_LOG_WARNING] == 0);
+    test_opencl_close(&fixture_opencl);
     return 0;
 }
 
@@ -284,7 +262,7 @@ static void devices_side_by_side_are_told_apart(void **state)
 
 static void programs_know_their_limits(void **state)
 {
-    struct fcl_device *device = create(*state, NULL);
+    struct fcl_device *device = fixture_device(*state, NULL);
     struct proof proof = {.device = device};
     const struct fcl_program_request request = request_of(&proof);
     struct fcl_program program;
@@ -306,7 +284,7 @@ static void programs_know_their_limits(void **state)
 static void build_errors_show_the_numbered_source(void **state)
 {
     struct fixture *fixture = *state;
-    struct fcl_device *device = create(fixture, NULL);
+    struct fcl_device *device = fixture_device(fixture, NULL);
     const struct fcl_program_request request = {
         .label = "broken",
         .source = "#define PRELUDE 1\n#line 1 \"test/main.cl\"\n// one\n#line 1 \"test/part.clh\"\n"
@@ -330,7 +308,7 @@ static void build_errors_show_the_numbered_source(void **state)
 static void quiet_failures_are_debug_messages(void **state)
 {
     struct fixture *fixture = *state;
-    struct fcl_device *device = create(fixture, NULL);
+    struct fcl_device *device = fixture_device(fixture, NULL);
     struct fcl_program_request request = {
         .label = "broken", .source = "oops\n", .flags = "", .kernels = {"add"}, .quiet = 1};
     struct fcl_program program;
@@ -360,7 +338,7 @@ static cl_int build_with(struct fcl_device *device, const char *const *standards
 // No driver here rejects -cl-std=CL1.2, so options that every driver rejects stand for it.
 static void rejected_options_are_left_out(void **state)
 {
-    struct fcl_device *device = create(*state, NULL);
+    struct fcl_device *device = fixture_device(*state, NULL);
     const char *const both[] = {"-no-such-option-anywhere ", "", NULL};
     const char *const only[] = {"-no-such-option-anywhere ", NULL};
     const char *const standard[] = {"-cl-std=CL9.9 ", "", NULL};
@@ -390,7 +368,7 @@ static void the_cache_serves_the_same_process_and_the_next(void **state)
 {
     struct fixture *fixture = *state;
     struct proof proof = {0};
-    struct fcl_device *device = create(fixture, fixture->folder);
+    struct fcl_device *device = fixture_device(fixture, fixture->folder);
     assert_int_equal(make(device, &proof), 0);
     assert_int_equal(make(device, &proof), 1);
     fcl_device_destroy(&device);
@@ -398,13 +376,13 @@ static void the_cache_serves_the_same_process_and_the_next(void **state)
     char path[TEST_PATH_SIZE];
     only_entry(fixture, path);
     assert_int_equal(stat(path, &before), 0);
-    device = create(fixture, fixture->folder);
+    device = fixture_device(fixture, fixture->folder);
     assert_int_equal(make(device, &proof), 1);
     assert_int_equal(proof.runs, 3);
     assert_int_equal(stat(path, &after), 0);
     assert_int_equal(before.st_ino, after.st_ino); // not written again
     fcl_device_destroy(&device);
-    device = create(fixture, NULL);
+    device = fixture_device(fixture, NULL);
     assert_int_equal(make(device, &proof), 0);
     assert_int_equal(make(device, &proof), 1);
     fcl_device_destroy(&device);
@@ -415,7 +393,7 @@ static void whatever_a_binary_depends_on_is_in_its_key(void **state)
 {
     struct fixture *fixture = *state;
     struct proof proof = {0};
-    struct fcl_device *device = create(fixture, fixture->folder);
+    struct fcl_device *device = fixture_device(fixture, fixture->folder);
     proof.device = device;
     make(device, &proof);
     struct fcl_program program;
@@ -468,17 +446,17 @@ static void a_binary_that_the_driver_rejects_is_replaced(void **state)
 {
     struct fixture *fixture = *state;
     struct proof proof = {0};
-    struct fcl_device *device = create(fixture, fixture->folder);
+    struct fcl_device *device = fixture_device(fixture, fixture->folder);
     make(device, &proof);
     fcl_device_destroy(&device);
     replace_binary(fixture, "this was never a binary of any driver");
-    device = create(fixture, fixture->folder);
+    device = fixture_device(fixture, fixture->folder);
     assert_int_equal(make(device, &proof), 0);
     assert_int_equal(fixture->capture.counts[FCL_LOG_ERROR], 0);
     assert_int_equal(fixture->capture.counts[FCL_LOG_WARNING], 0);
     assert_non_null(strstr(fixture->capture.text, "the cached binary was rejected"));
     fcl_device_destroy(&device);
-    device = create(fixture, fixture->folder);
+    device = fixture_device(fixture, fixture->folder);
     assert_int_equal(make(device, &proof), 1);
     fcl_device_destroy(&device);
 }
@@ -488,15 +466,15 @@ static void a_damaged_entry_is_replaced(void **state)
     struct fixture *fixture = *state;
     struct proof proof = {0};
     char path[TEST_PATH_SIZE];
-    struct fcl_device *device = create(fixture, fixture->folder);
+    struct fcl_device *device = fixture_device(fixture, fixture->folder);
     make(device, &proof);
     fcl_device_destroy(&device);
     only_entry(fixture, path);
     test_file_write(path, "short", 5);
-    device = create(fixture, fixture->folder);
+    device = fixture_device(fixture, fixture->folder);
     assert_int_equal(make(device, &proof), 0);
     fcl_device_destroy(&device);
-    device = create(fixture, fixture->folder);
+    device = fixture_device(fixture, fixture->folder);
     assert_int_equal(make(device, &proof), 1);
     fcl_device_destroy(&device);
 }
@@ -505,7 +483,7 @@ static void a_failing_proof_keeps_the_binary_out(void **state)
 {
     struct fixture *fixture = *state;
     struct fcl_program program;
-    struct fcl_device *device = create(fixture, fixture->folder);
+    struct fcl_device *device = fixture_device(fixture, fixture->folder);
     struct proof proof = {.device = device, .failures_left = 1};
     const struct fcl_program_request request = request_of(&proof);
     assert_int_equal(fcl_program_create(device, &request, &program), FCL_WRONG_RESULT);
@@ -529,7 +507,7 @@ static void read_only_leaves_the_cache_alone_until_stored(void **state)
 {
     struct fixture *fixture = *state;
     struct fcl_program program;
-    struct fcl_device *device = create(fixture, fixture->folder);
+    struct fcl_device *device = fixture_device(fixture, fixture->folder);
     struct proof proof = {.device = device};
     struct fcl_program_request request = request_of(&proof);
     request.read_only = 1;
@@ -545,29 +523,27 @@ static void read_only_leaves_the_cache_alone_until_stored(void **state)
     fcl_device_destroy(&device);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, fixture_tear_down)
-
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(eight_processes_start_cold_at_once),
         FIXTURE_TEST(devices_side_by_side_are_told_apart),
-        TEST(programs_know_their_limits),
-        TEST(build_errors_show_the_numbered_source),
-        TEST(quiet_failures_are_debug_messages),
-        TEST(rejected_options_are_left_out),
-        TEST(the_cache_serves_the_same_process_and_the_next),
-        TEST(whatever_a_binary_depends_on_is_in_its_key),
-        TEST(a_binary_that_the_driver_rejects_is_replaced),
-        TEST(a_damaged_entry_is_replaced),
-        TEST(a_failing_proof_keeps_the_binary_out),
-        TEST(read_only_leaves_the_cache_alone_until_stored),
+        DEVICE_TEST(programs_know_their_limits),
+        DEVICE_TEST(build_errors_show_the_numbered_source),
+        DEVICE_TEST(quiet_failures_are_debug_messages),
+        DEVICE_TEST(rejected_options_are_left_out),
+        DEVICE_TEST(the_cache_serves_the_same_process_and_the_next),
+        DEVICE_TEST(whatever_a_binary_depends_on_is_in_its_key),
+        DEVICE_TEST(a_binary_that_the_driver_rejects_is_replaced),
+        DEVICE_TEST(a_damaged_entry_is_replaced),
+        DEVICE_TEST(a_failing_proof_keeps_the_binary_out),
+        DEVICE_TEST(read_only_leaves_the_cache_alone_until_stored),
     };
     program_path = arguments[0];
     if (count == 3)
         return strcmp(arguments[1], "pair") == 0 ? child_has_two_devices()
                                                  : child_builds(arguments[2]);
     const int failed = cmocka_run_group_tests_name("program", tests, NULL, NULL);
-    test_opencl_close(&opencl);
+    test_opencl_close(&fixture_opencl);
     return failed;
 }

@@ -30,6 +30,47 @@ fcl_space *test_space(const char *const *parameters, const char *const *constrai
     return space;
 }
 
+static const char *const convolution[] = {
+    "block_size_x",
+    "[16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256]",
+    "block_size_y",
+    "[1, 2, 4, 8, 16]",
+    "tile_size_x",
+    "[1, 2, 3, 4]",
+    "tile_size_y",
+    "[1, 2, 3, 4]",
+    "read_only",
+    "[0, 1]",
+    "use_padding",
+    "[0, 1]",
+    "use_shmem",
+    "[0, 1]",
+    "use_cmem",
+    "[1]",
+    "filter_height",
+    "[15]",
+    "filter_width",
+    "[15]",
+    NULL};
+static const char *const convolution_constraints[] = {
+    "use_padding==0 or block_size_x % 32 != 0", "block_size_x*block_size_y<=1024",
+    "use_padding==0 or use_shmem != 0",
+    "use_shmem == 0 or (((block_size_x*tile_size_x+(filter_width-1)))*((block_size_y*tile_size_y+"
+    "(filter_height-1)))) < 12*1024",
+    NULL};
+
+fcl_space *test_convolution(void)
+{
+    return test_space(convolution, convolution_constraints);
+}
+
+void test_refused(enum fcl_status status, const char *reason, const char *part)
+{
+    assert_int_equal(status, FCL_INVALID_ARGUMENT);
+    if (strstr(reason, part) == NULL)
+        fail_msg("\"%s\" lacks \"%s\"", reason, part);
+}
+
 uint64_t test_point(const fcl_space *space, const char *text)
 {
     uint64_t point = FCL_NO_POINT;

@@ -12,6 +12,12 @@ void test_add_parameter(fcl_space *space, const char *name, const char *values);
 // with NULL, may be NULL.
 fcl_space *test_space(const char *const *parameters, const char *const *constraints);
 
+// A published space of a convolution kernel: 4362 of 10240 points are valid.
+fcl_space *test_convolution(void);
+
+// Fails the test unless the status is INVALID_ARGUMENT and the reason has this part.
+void test_refused(enum fcl_status status, const char *reason, const char *part);
+
 // The point of this text form.
 uint64_t test_point(const fcl_space *space, const char *text);
 

@@ -4,25 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "files.h"
 #include "replay.h"
-
-static char folder[TEST_PATH_SIZE], path[TEST_PATH_SIZE];
-
-static int create_folder(void **state)
-{
-    (void)state;
-    test_folder_create(folder);
-    test_path(path, folder, "results.json");
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(folder);
-    return 0;
-}
+#include "results_file.h"
 
 // A result of these settings that took so long (NULL: it failed).
 #define RESULT(settings, time)                                         \
@@ -33,8 +16,8 @@ static int remove_folder(void **state)
 static int create(const char *text, struct replay *replay, struct results *results, char *reason,
                   size_t size)
 {
-    test_file_write(path, text, strlen(text));
-    if (!results_read(results, path, reason, size))
+    test_file_write(test_results_path, text, strlen(text));
+    if (!results_read(results, test_results_path, reason, size))
         fail_msg("%s", reason);
     return replay_create(replay, results, reason, size);
 }
@@ -222,13 +205,11 @@ static void quartiles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_space_is_what_was_recorded, create_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(exhaustive_is_known, create_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(seeds_begin_at_the_default, create_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(every_strategy_ends_at_the_optimum, create_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(bad_records_are_refused, create_folder, remove_folder),
+        RESULTS_TEST(the_space_is_what_was_recorded),
+        RESULTS_TEST(exhaustive_is_known),
+        RESULTS_TEST(seeds_begin_at_the_default),
+        RESULTS_TEST(every_strategy_ends_at_the_optimum),
+        RESULTS_TEST(bad_records_are_refused),
         cmocka_unit_test(quartiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,30 +6,13 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "files.h"
 #include "results.h"
-
-static char folder[TEST_PATH_SIZE], path[TEST_PATH_SIZE];
-
-static int create_folder(void **state)
-{
-    (void)state;
-    test_folder_create(folder);
-    test_path(path, folder, "results.json");
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(folder);
-    return 0;
-}
+#include "results_file.h"
 
 static int read_text(const char *text, struct results *results, char *reason, size_t size)
 {
-    test_file_write(path, text, strlen(text));
-    return results_read(results, path, reason, size);
+    test_file_write(test_results_path, text, strlen(text));
+    return results_read(results, test_results_path, reason, size);
 }
 
 // ---- writing
@@ -59,7 +42,7 @@ static void add_both(struct results_writer *writer)
         {.configuration = {second, 4}, .status = FCL_BUILD_FAILED, .compilation_ms = NAN}};
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(results_add(writer, &entries[i]), 1);
-        json_t *whole = json_load_file(path, 0, NULL);
+        json_t *whole = json_load_file(test_results_path, 0, NULL);
         assert_non_null(whole);
         assert_int_equal(json_array_size(json_object_get(whole, "results")), i + 1);
         json_decref(whole);
@@ -70,13 +53,14 @@ static void what_is_written_follows_the_schema(void **state)
 {
     (void)state;
     struct results_writer writer;
-    assert_int_equal(results_begin(&writer, path, (struct results_settings){metadata, 1},
+    assert_int_equal(results_begin(&writer, test_results_path,
+                                   (struct results_settings){metadata, 1},
                                    (struct results_settings){second, 4}),
                      1);
     add_both(&writer);
     assert_int_equal(results_end(&writer), 1);
     size_t size;
-    char *text = (char *)test_file_read(path, &size);
+    char *text = (char *)test_file_read(test_results_path, &size);
     static const char wanted[] =
         "{\"schema_version\":\"1.0.0\",\"metadata\":{\"device\":\"bad ? text\",\"default\":"
         "{\"BM\":8,\"pad\":false,\"mode\":\"col\",\"x\":1.0}},\"results\":[\n"
@@ -100,10 +84,10 @@ static void what_is_written_is_read(void **state)
     struct results results;
     char reason[256] = "";
     const struct results_settings none = {0};
-    assert_int_equal(results_begin(&writer, path, none, none), 1);
+    assert_int_equal(results_begin(&writer, test_results_path, none, none), 1);
     add_both(&writer);
     assert_int_equal(results_end(&writer), 1);
-    if (!results_read(&results, path, reason, sizeof reason))
+    if (!results_read(&results, test_results_path, reason, sizeof reason))
         fail_msg("%s", reason);
     assert_int_equal(results.count, 2);
     assert_true(results.points[0].time == 1.25);
@@ -124,8 +108,8 @@ static void failures_to_write_are_told(void **state)
     const struct results_entry entry = {.configuration = some, .compilation_ms = NAN};
     struct results_writer writer = {.file = NULL};
     assert_int_equal(results_end(&writer), 1);
-    test_path(path, folder, "missing/results.json");
-    assert_int_equal(results_begin(&writer, path, none, none), 0);
+    test_path(test_results_path, test_results_folder, "missing/results.json");
+    assert_int_equal(results_begin(&writer, test_results_path, none, none), 0);
     assert_int_equal(results_add(&writer, &entry), 0);
     assert_int_equal(results_end(&writer), 0);
     assert_int_equal(results_begin(&writer, "/dev/full", none, none), 0);
@@ -206,12 +190,11 @@ static void bad_files_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_written_follows_the_schema, create_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(what_is_written_is_read, create_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(failures_to_write_are_told, create_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(times_are_found, create_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(bad_files_are_refused, create_folder, remove_folder),
+        RESULTS_TEST(what_is_written_follows_the_schema),
+        RESULTS_TEST(what_is_written_is_read),
+        RESULTS_TEST(failures_to_write_are_told),
+        RESULTS_TEST(times_are_found),
+        RESULTS_TEST(bad_files_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

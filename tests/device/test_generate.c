@@ -1,0 +1,86 @@
+// Generated source outside of the library: built and launched by hand.
+#include "cmocka_all.h"
+
+#include "attention.h"
+
+#define BUFFERS 5 // q, k, v, o, lse
+
+static cl_kernel build(const struct test_opencl *opencl, const struct fcl_generated *generated)
+{
+    cl_int code;
+    const char *source = generated->source;
+    cl_program program = clCreateProgramWithSource(opencl->context, 1, &source, NULL, &code);
+    assert_int_equal(clBuildProgram(program, 1, &opencl->id, generated->flags, NULL, NULL),
+                     CL_SUCCESS);
+    cl_kernel kernel = clCreateKernel(program, generated->label, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    clReleaseProgram(program);
+    return kernel;
+}
+
+static void make_buffers(const struct test_opencl *opencl, const struct test_attention *a,
+                         size_t lse_bytes, cl_mem buffers[BUFFERS])
+{
+    const struct test_tensor *tensors[4] = {&a->q, &a->k, &a->v, &a->o};
+    for (int i = 0; i < BUFFERS; i++) {
+        cl_int code;
+        const size_t bytes = i < 4 ? tensors[i]->bytes : lse_bytes;
+        buffers[i] = clCreateBuffer(opencl->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+        assert_int_equal(code, CL_SUCCESS);
+        if (i < 3)
+            clEnqueueWriteBuffer(opencl->queue, buffers[i], CL_TRUE, 0, bytes, tensors[i]->data, 0,
+                                 NULL, NULL);
+    }
+}
+
+static void launch(const struct test_opencl *opencl, cl_kernel kernel,
+                   const struct fcl_generated *generated, cl_mem buffers[BUFFERS])
+{
+    for (cl_uint i = 0; i < generated->argument_count; i++) {
+        const struct fcl_argument *x = &generated->arguments[i];
+        const int is_buffer = x->kind == FCL_ARGUMENT_BUFFER;
+        assert_int_equal(clSetKernelArg(kernel, i, is_buffer ? sizeof(cl_mem) : x->size,
+                                        is_buffer ? (const void *)&buffers[i] : x->bytes),
+                         CL_SUCCESS);
+    }
+    const size_t global = generated->groups * generated->group_size;
+    assert_int_equal(clEnqueueNDRangeKernel(opencl->queue, kernel, 1, NULL, &global,
+                                            &generated->group_size, 0, NULL, NULL),
+                     CL_SUCCESS);
+}
+
+// What generate writes is what a plan runs: it gives the reference's result.
+static void generated_source_runs_anywhere(void **state)
+{
+    struct test_opencl opencl;
+    struct test_attention a;
+    struct fcl_generated generated;
+    cl_mem buffers[BUFFERS];
+    const size_t lse_bytes = 4 * 20 * sizeof(float);
+    (void)state;
+    if (!test_opencl_open(&opencl, NULL))
+        skip();
+    test_attention_init(&a, "fwd h4/2 q20 k37 d40 causal-br lse");
+    assert_int_equal(fcl_attention_generate(&a.problem, fcl_device_caps(opencl.device), NULL,
+                                            &generated, NULL, 0),
+                     FCL_OK);
+    cl_kernel kernel = build(&opencl, &generated);
+    make_buffers(&opencl, &a, lse_bytes, buffers);
+    launch(&opencl, kernel, &generated, buffers);
+    clEnqueueReadBuffer(opencl.queue, buffers[3], CL_TRUE, 0, a.o.bytes, a.o.data, 0, NULL, NULL);
+    clEnqueueReadBuffer(opencl.queue, buffers[4], CL_TRUE, 0, lse_bytes, a.lse, 0, NULL, NULL);
+    assert_true(test_attention_compare(&a, 0).ratio <= 1.0);
+    for (int i = 0; i < BUFFERS; i++)
+        clReleaseMemObject(buffers[i]);
+    clReleaseKernel(kernel);
+    fcl_generated_free(&generated);
+    fcl_generated_free(&generated);
+    test_attention_free(&a);
+    test_opencl_close(&opencl);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(generated_source_runs_anywhere)};
+    return cmocka_run_group_tests_name("generate", tests, NULL, NULL);
+}
