@@ -306,6 +306,9 @@ c['TuningParameters'][2]['Values'] = [8]"
     same "results are whole" "correct 1 runtime 1" "$(t4 kinds r.json)"
     none_left "after it was resumed"
     check "the journal is gone" test ! -e journal
+    run wisdom show --format csv
+    same "what was in flight is remembered" "FAULT=hang" \
+        "$(rows csv get class config | sed -n 's/.* \(FAULT=hang\) bad in-flight$/\1/p')"
     printf '%s\n' '{"do":"open","kind":"kernel","evaluates":false,"arguments":["tune-kernel","hang.json"],"digest":"0"}' >requests
     "$flashcl" worker --device "$device" --no-cache --no-wisdom <requests >"$work/out" 2>"$work/err"
     check "a worker refuses a kernel that changed" grep -q '"error":.*changed under way' "$work/out"
