@@ -48,7 +48,7 @@ void kernel_args_init(struct kernel_args *args)
         {"options", '\0', POPT_ARG_STRING, &args->compiler_options, 0, "for the OpenCL compiler",
          "TEXT"},
         {"default", '\0', POPT_ARG_STRING, &args->standard, 0,
-         "the point that a winner must beat, such as 'BM=16 BN=32'", "POINT"},
+         "the point that a winner must beat where wisdom has none, such as 'BM=16 BN=32'", "POINT"},
         {"reference", '\0', POPT_ARG_STRING, &args->reference, 0,
          "a kernel with the same arguments that computes the right results", "NAME"},
         {"reference-file", '\0', POPT_ARG_STRING, &args->reference_file, 0,

@@ -288,6 +288,7 @@ int tune_latency(const struct options *options, const struct problem_entry *entr
     stopping_begin();
     events.folder = isolation_make_folder();
     if (events.folder == NULL) {
+        stopping_end();
         return EXIT_INTERNAL;
     }
     events.options.cache_folder = events.folder;
