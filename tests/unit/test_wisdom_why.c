@@ -4,6 +4,8 @@
 #include "devices.h"
 #include "wisdom_why.h"
 
+#include <stdio.h>
+
 #define VECTOR "fused fwd d64 f32 causal bh3 q10 k10 g1"
 
 struct sides {
@@ -26,27 +28,59 @@ static void expect(const struct sides *sides, const char *text)
     free(why);
 }
 
-#define WIDTHS \
-    "vector width 16 against 8; registers 21 against 13; private arrays 49920 against 24960 bytes"
+// What both sides need, by the library's own account.
+struct needs {
+    struct fcl_budget a, b;
+    struct fcl_config config_a, config_b;
+    struct fcl_problem problem;
+};
+
+static struct needs needs_of(const struct sides *sides, const char *problem)
+{
+    struct needs n;
+    assert_int_equal(fcl_problem_parse(problem, &n.problem, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_config_parse(sides->a.row.config, &n.config_a, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_config_parse(sides->b.row.config, &n.config_b, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_config_budget(&n.config_a, &n.problem, &n.a, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_config_budget(&n.config_b, &n.problem, &n.b, NULL, 0), FCL_OK);
+    return n;
+}
+
+// Expects `begin`, the reason why a device cannot run a configuration (caps NULL: none), and `end`.
+static void expect_limit(const struct sides *sides, const char *begin,
+                         const struct fcl_config *config, const struct fcl_problem *problem,
+                         const struct fcl_caps *caps, const char *end)
+{
+    char text[1024], reason[256] = "";
+    if (caps != NULL) {
+        assert_int_equal(fcl_config_validate(config, problem, caps, reason, sizeof reason),
+                         FCL_UNSUPPORTED);
+    }
+    snprintf(text, sizeof text, "%s%s; %s", begin, reason, end);
+    expect(sides, text);
+}
 
 static void vector_widths_are_told(void **state)
 {
     (void)state;
     const struct fcl_caps wide = test_cpu(16), narrow = test_cpu(8);
     struct sides sides = make(VECTOR, "vector_m64n64l16k4c4", "vector_m32n64l8k2c2");
-    expect(&sides, WIDTHS);
+    const struct needs n = needs_of(&sides, "fwd h8 q1024 d64 causal-tl");
+    const char *no = "A's does not fit on B: ";
+    char figures[512];
+    snprintf(figures, sizeof figures,
+             "vector width 16 against 8; registers %d against %d; private arrays %d against %d "
+             "bytes",
+             (int)n.a.registers, (int)n.b.registers, (int)n.a.private_bytes,
+             (int)n.b.private_bytes);
+    expect(&sides, figures);
     sides.b.caps = &narrow;
-    expect(&sides,
-           "A's does not fit on B: width 16 is above the device's vector width, 8; " WIDTHS);
+    expect_limit(&sides, no, &n.config_a, &n.problem, &narrow, figures);
     sides.a.caps = &wide;
-    expect(&sides,
-           "A's does not fit on B: width 16 is above the device's vector width, 8; " WIDTHS);
+    expect_limit(&sides, no, &n.config_a, &n.problem, &narrow, figures);
     sides.b.caps = NULL;
-    expect(&sides, "B's fits on A, too; " WIDTHS);
+    expect_limit(&sides, "B's fits on A, too", NULL, NULL, NULL, figures);
 }
-
-#define LOCAL \
-    "registers 85 against 101; local memory 25984 against 68352 bytes; work-group 64 against 128"
 
 static void local_memory_is_told(void **state)
 {
@@ -54,16 +88,19 @@ static void local_memory_is_told(void **state)
     const struct fcl_caps small = test_gpu(49152, 1024), large = test_gpu(98304, 1024);
     struct sides sides = make("fused fwd d128 f16 bh5 q10 k10 g4", "generic_m32n32w64r4d32",
                               "generic_m64n64w128r4d64");
-    expect(&sides, LOCAL);
+    const struct needs n = needs_of(&sides, "fwd h32/8 q1024 d128 f16");
+    char figures[512];
+    snprintf(figures, sizeof figures,
+             "registers %d against %d; local memory %d against %d bytes; work-group 64 against 128",
+             (int)n.a.registers, (int)n.b.registers, (int)n.a.local_bytes, (int)n.b.local_bytes);
+    expect(&sides, figures);
     sides.a.caps = &small;
     sides.b.caps = &large;
-    expect(&sides,
-           "B's does not fit on A: 68352 bytes of local memory needed, the device has 49152 "
-           "for a group; " LOCAL);
+    expect_limit(&sides, "B's does not fit on A: ", &n.config_b, &n.problem, &small, figures);
     sides.a.caps = &large;
-    expect(&sides, "both fit on both: only timing tells; " LOCAL);
+    expect_limit(&sides, "both fit on both: only timing tells", NULL, NULL, NULL, figures);
     sides.a.caps = NULL;
-    expect(&sides, "A's fits on B, too; " LOCAL);
+    expect_limit(&sides, "A's fits on B, too", NULL, NULL, NULL, figures);
 }
 
 static void equal_figures_say_nothing(void **state)
