@@ -295,7 +295,7 @@ c['TuningParameters'][2]['Values'] = [8]"
     cp "$data/faulty.cl" "$work"
     cp journal several
     echo '{"end":"0"}' >>journal
-    on tune-kernel hang.json --journal several --run-timeout 2 --resume --verbose --format csv
+    on tune-kernel hang.json --journal several --run-timeout 2 --resume --no-store --verbose --format csv
     expect "resume with several in flight" 0 "0 evaluations are taken"
     check "the guilty one is found" grep -q 'FAULT=hang.*: timeout while running' "$work/err"
     same "the innocent one wins" "FAULT=none LANES=1 LOCAL=8 2 1" "$(rows csv get winner tried failed)"
