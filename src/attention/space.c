@@ -9,10 +9,14 @@
 
 // ---- sizes that the kernels derive in the same way (kernels/tile/generic.clh)
 
+static int column_groups(const struct fcl_config *c)
+{
+    return c->items / (c->block_m / c->item_rows);
+}
+
 static int item_columns(const struct fcl_config *c, const struct fcl_problem *p)
 {
-    const int groups = c->items / (c->block_m / c->item_rows);
-    return (int)fcl_div_up(fcl_div_up(p->head_dim_v, c->dv_split), groups);
+    return (int)fcl_div_up(fcl_div_up(p->head_dim_v, c->dv_split), column_groups(c));
 }
 
 struct fcl_local_layout fcl_local_layout(const struct fcl_config *config,
@@ -22,18 +26,15 @@ struct fcl_local_layout fcl_local_layout(const struct fcl_config *config,
     if (config->family != FCL_FAMILY_GENERIC || config->item_rows < 1 || config->dv_split < 1 ||
         config->block_m < config->item_rows || config->items < config->block_m / config->item_rows)
         return layout;
-    const int groups = config->items / (config->block_m / config->item_rows);
+    const int groups = column_groups(config), forward = problem->pass == FCL_PASS_FORWARD;
     const int depth = (int)fcl_min(config->d_chunk, problem->head_dim_qk);
     const int row_pad = config->block_m + 4, key_pad = config->block_n + 4;
     const int keys = depth * key_pad;
-    const int values = problem->pass == FCL_PASS_FORWARD
-                           ? config->block_n * item_columns(config, problem) * groups
-                           : 0;
+    const int values = forward ? config->block_n * item_columns(config, problem) * groups : 0;
     layout.right = depth * row_pad;
     layout.scores = layout.right + (int)fcl_max(keys, values);
-    layout.rows = layout.scores + config->block_n * row_pad;
-    layout.parts = layout.rows + config->block_m;
-    layout.total = layout.parts + config->items; // slices x block_m
+    layout.parts = layout.scores + (forward ? config->block_n * row_pad : 0);
+    layout.total = layout.parts + groups * config->block_m;
     return layout;
 }
 
@@ -69,13 +70,12 @@ static enum fcl_status shape_generic(const struct fcl_config *c, const struct fc
             "item_rows %d is not a multiple of 4 in 4 to 64", c->item_rows);
     REQUIRE(c->block_m >= c->item_rows && c->block_m % c->item_rows == 0,
             "block_m %d is not a positive multiple of item_rows %d", c->block_m, c->item_rows);
-    REQUIRE(c->items >= c->block_m && c->items % c->block_m == 0,
-            "items %d is not a positive multiple of block_m %d", c->items, c->block_m);
-    const int groups = c->items / (c->block_m / c->item_rows), slices = c->items / c->block_m;
+    const int row_groups = c->block_m / c->item_rows;
+    REQUIRE(c->items >= row_groups && c->items % row_groups == 0,
+            "items %d is not a positive multiple of the %d row groups", c->items, row_groups);
+    const int groups = column_groups(c);
     REQUIRE(c->block_n >= 4 && c->block_n % 4 == 0 && c->block_n % groups == 0,
             "block_n %d is not a multiple of 4 and of the %d column groups", c->block_n, groups);
-    REQUIRE(c->block_n % slices == 0, "block_n %d is not a multiple of the %d slices of a row",
-            c->block_n, slices);
     REQUIRE(c->d_chunk >= 1 && c->d_chunk <= p->head_dim_qk,
             "d_chunk %d is outside of 1 to the head dim, %d", c->d_chunk, p->head_dim_qk);
     return FCL_OK;
@@ -157,11 +157,10 @@ enum fcl_status fcl_config_shape(const struct fcl_config *config, const struct f
 static enum fcl_status limit_generic(const struct fcl_config *c, const struct fcl_problem *p,
                                      const struct fcl_caps *caps, char *reason, size_t size)
 {
-    const int groups = c->items / (c->block_m / c->item_rows);
     REQUIRE((uint64_t)c->items <= caps->group_size,
             "%d work-items in a group, the device allows %llu", c->items,
             (unsigned long long)caps->group_size);
-    const int tiles = c->item_rows * (item_columns(c, p) + c->block_n / groups);
+    const int tiles = c->item_rows * (item_columns(c, p) + c->block_n / column_groups(c));
     REQUIRE(tiles <= GENERIC_REGISTERS,
             "%d floats in an item's register tiles, more than %d would spill", tiles,
             GENERIC_REGISTERS);

@@ -12,9 +12,8 @@
 struct fcl_local_layout {
     int right;  // a chunk of keys (d x block_n) or the values (block_n x columns), whichever is
                 // larger
-    int scores; // block_n x block_m
-    int rows;   // one number a row
-    int parts;  // one number a row and slice
+    int scores; // block_n x block_m probabilities; forward only
+    int parts;  // one number a row and column group
     int total;
 };
 

@@ -27,7 +27,6 @@
     X(ALIGN, p->alignment)                                  \
     X(AT_RIGHT, l->right)                                   \
     X(AT_SCORES, l->scores)                                 \
-    X(AT_ROWS, l->rows)                                     \
     X(AT_PARTS, l->parts)                                   \
     X(LOCAL_FLOATS, l->total)
 
