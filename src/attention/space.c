@@ -27,12 +27,16 @@ struct fcl_local_layout fcl_local_layout(const struct fcl_config *config,
         config->block_m < config->item_rows || config->items < config->block_m / config->item_rows)
         return layout;
     const int groups = column_groups(config), forward = problem->pass == FCL_PASS_FORWARD;
-    const int depth = (int)fcl_min(config->d_chunk, problem->head_dim_qk);
+    const int held = (int)fcl_min(config->d_chunk, problem->head_dim_qk);
     const int row_pad = config->block_m + 4, key_pad = config->block_n + 4;
-    const int keys = depth * key_pad;
-    const int values = forward ? config->block_n * item_columns(config, problem) * groups : 0;
-    layout.right = depth * row_pad;
-    layout.scores = layout.right + (int)fcl_max(keys, values);
+    const int keys = (config->k_chunk > 0 ? config->k_chunk : held) * key_pad;
+    const int columns = forward ? item_columns(config, problem) * groups : 0;
+    layout.value_keys = config->block_n;
+    while (layout.value_keys * columns > keys && layout.value_keys % 8 == 0)
+        layout.value_keys /= 2;
+    layout.right_floats = (int)fcl_max(keys, layout.value_keys * columns);
+    layout.right = held * row_pad;
+    layout.scores = layout.right + 2 * layout.right_floats;
     layout.parts = layout.scores + (forward ? config->block_n * row_pad : 0);
     layout.total = layout.parts + groups * config->block_m;
     return layout;
@@ -78,6 +82,10 @@ static enum fcl_status shape_generic(const struct fcl_config *c, const struct fc
             "block_n %d is not a multiple of 4 and of the %d column groups", c->block_n, groups);
     REQUIRE(c->d_chunk >= 1 && c->d_chunk <= p->head_dim_qk,
             "d_chunk %d is outside of 1 to the head dim, %d", c->d_chunk, p->head_dim_qk);
+    REQUIRE(c->k_chunk == 0 || (c->k_chunk > 0 && c->d_chunk == p->head_dim_qk &&
+                                p->head_dim_qk % c->k_chunk == 0),
+            "k_chunk %d is not 0, and not a divisor of the head dim, %d, with d_chunk %d",
+            c->k_chunk, p->head_dim_qk, c->d_chunk);
     return FCL_OK;
 }
 

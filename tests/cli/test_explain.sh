@@ -64,7 +64,7 @@ test_rows() {
     explain --json --config generic_m32n32w64r4d32 'fwd h8 q1024 d64 f16'
     expect "explicit configuration" 0
     same "and its budget" \
-        "generic_m32n32w64r4d32 explicit 64 1 32 4 16 53 4608 8192 4608 0 1024 18432 0" \
+        "generic_m32n32w64r4d32 explicit 64 1 32 4 16 53 4608 9216 4608 0 1024 19456 0" \
         "$(used config origin group_size lanes accumulators left scores registers left_bytes \
             right_bytes scores_bytes out_bytes row_bytes local_bytes private_bytes)"
     same "the problem's numbers" "2147483650.0 4194304.0 71303168.0 512.0 16777216.0 257 4097 8193 -" \

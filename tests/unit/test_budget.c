@@ -29,10 +29,10 @@ static const struct {
       .scores = 4 * 4,
       .registers = 53,
       .left_bytes = 64 * 36 * 4,
-      .right_bytes = 64 * 36 * 4, // keys; the values are 32 x 64
+      .right_bytes = 2 * 64 * 36 * 4, // keys, in turns; the values are 32 x 64
       .scores_bytes = 32 * 36 * 4,
       .row_bytes = 8 * 32 * 4,
-      .local_bytes = 24064}},
+      .local_bytes = 33280}},
     // Chunks of 16 head dims; 2 slices of 35 columns are 18; 4 column groups own 5 each.
     {"fwd q128 d40/35 f16",
      "generic_m16n16w16r4d16p2",
@@ -43,10 +43,10 @@ static const struct {
       .scores = 4 * 4,
       .registers = 41,
       .left_bytes = 16 * 20 * 4,
-      .right_bytes = 16 * 20 * 4, // keys, as many as the values, 16 x 20
+      .right_bytes = 2 * 16 * 20 * 4, // keys, as many as the values, 16 x 20
       .scores_bytes = 16 * 20 * 4,
       .row_bytes = 4 * 16 * 4,
-      .local_bytes = 4096}},
+      .local_bytes = 5376}},
     // No output, so no values, probabilities or accumulators.
     {"lse q128 d16",
      "generic_m8n16w16r4d8",
@@ -57,10 +57,10 @@ static const struct {
       .scores = 4 * 2,
       .registers = 13,
       .left_bytes = 8 * 12 * 4,
-      .right_bytes = 8 * 20 * 4,
+      .right_bytes = 2 * 8 * 20 * 4,
       .scores_bytes = 0,
       .row_bytes = 8 * 8 * 4,
-      .local_bytes = 1280}},
+      .local_bytes = 1920}},
     {"fwd q128 d64",
      "vector_m64n64l16k4c4",
      {.group_size = 1,

@@ -151,7 +151,9 @@ static void local_layout_has_room_for_everything(void **state)
     assert_int_equal(l.right, 32 * (32 + 4));
     const int keys = 32 * (16 + 4), columns = 16 * 2,
               values = 16 * columns; // 24 columns over 16 groups
-    assert_int_equal(l.scores - l.right, keys > values ? keys : values);
+    assert_int_equal(l.right_floats, keys > values ? keys : values);
+    assert_int_equal(l.scores - l.right, 2 * l.right_floats);
+    assert_int_equal(l.value_keys, 16);
     assert_int_equal(l.parts - l.scores, 16 * (32 + 4));
     assert_int_equal(l.total - l.parts, 16 * 32);
     assert_int_equal(l.right % 4 | l.scores % 4 | l.parts % 4 | l.total % 4, 0);
