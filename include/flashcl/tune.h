@@ -429,6 +429,12 @@ FCL_API struct fcl_evaluator fcl_kernel_trials_evaluator(fcl_kernel_trials *tria
 FCL_API void fcl_kernel_build(fcl_device *device, const struct fcl_kernel_spec *spec,
                               uint64_t point, int keep, struct fcl_evaluation *evaluation);
 
+// Builds a point and runs it once, unjudged: for builders beside CPU devices, whose drivers
+// generate code at the first launch and keep it for the process that evaluates. Fills in status and
+// reason. Blocks. Thread-safety: not two at once.
+FCL_API void fcl_kernel_launch(fcl_kernel_trials *trials, uint64_t point,
+                               struct fcl_evaluation *evaluation);
+
 struct fcl_kernel_result {
     struct fcl_tuner_result tuner;
     char winner[512]; // text form of the point; "" where none passed

@@ -254,6 +254,27 @@ static void evaluate(void *user, uint64_t point, double best_ms, struct fcl_eval
     fcl_program_destroy(&trial.program);
 }
 
+void fcl_kernel_launch(fcl_kernel_trials *trials, uint64_t point, struct fcl_evaluation *evaluation)
+{
+    if (evaluation == NULL)
+        return;
+    struct fcl_kernel_trial trial = {.trials = trials, .point = point, .evaluation = evaluation};
+    *evaluation = (struct fcl_evaluation){.status = FCL_INVALID_ARGUMENT};
+    if (trials == NULL) {
+        FCL_TRIAL_FAIL(&trial, FCL_INVALID_ARGUMENT, "trials is NULL");
+        return;
+    }
+    evaluation->status = repair(&trial);
+    if (evaluation->status == FCL_OK)
+        evaluation->status = prepare(&trial);
+    if (evaluation->status == FCL_OK) {
+        trials->spoilt = 1; // until it is seen to be well
+        evaluation->status = run_once(&trial);
+        trials->spoilt = evaluation->status != FCL_OK;
+    }
+    fcl_program_destroy(&trial.program);
+}
+
 // Makes a point ready to be timed again: it passed before.
 static enum fcl_status ready(struct fcl_kernel_trial *trial)
 {

@@ -281,8 +281,8 @@ c['TuningParameters'][2]['Values'] = [8]"
         >"$work/out" 2>"$work/err" &
     tuner=$!
     waited=0
-    until { tail -n 1 journal | grep -q '"start":"1"' && grep -q '"end":"1"' journal; } 2>/dev/null ||
-        [ $waited -gt 600 ]; do
+    until { [ "$(grep -c '"start":"1"' journal)" = 2 ] && [ "$(grep -c '"start":"0"' journal)" = 2 ]; } \
+        2>/dev/null || [ $waited -gt 600 ]; do
         sleep 0.1
         waited=$((waited + 1))
     done
@@ -293,9 +293,15 @@ c['TuningParameters'][2]['Values'] = [8]"
     on tune-kernel hang.json --journal journal --resume
     refuse "a journal of another source" 2 "its digest is"
     cp "$data/faulty.cl" "$work"
+    cp journal several
+    echo '{"end":"0"}' >>journal
+    on tune-kernel hang.json --journal several --run-timeout 2 --resume --verbose --format csv
+    expect "resume with several in flight" 0 "0 evaluations are taken"
+    check "the guilty one is found" grep -q 'FAULT=hang.*: timeout while running' "$work/err"
+    same "the innocent one wins" "FAULT=none LANES=1 LOCAL=8 2 1" "$(rows csv get winner tried failed)"
     on tune-kernel hang.json --journal journal --resume --verbose --output r.json --format csv
-    expect "resume" 0 "2 evaluations are taken"
-    check "what was in flight failed" grep -q 'FAULT=hang.*: in flight when tuning ended' "$work/err"
+    expect "resume" 0 "1 evaluations are taken"
+    check "what alone was in flight failed" grep -q 'FAULT=hang.*: in flight when tuning ended' "$work/err"
     same "the other wins" "FAULT=none LANES=1 LOCAL=8 2 1" "$(rows csv get winner tried failed)"
     same "results are whole" "correct 1 runtime 1" "$(t4 kinds r.json)"
     none_left "after it was resumed"

@@ -324,6 +324,33 @@ static void points_are_built_alone(void **state)
     fcl_kernel_build(f->opencl.device, &f->spec, 0, 0, NULL);
 }
 
+static void expect_launched(struct fixture *f, fcl_kernel_trials *trials, const char *point,
+                            enum fcl_status status, const char *reason)
+{
+    struct fcl_evaluation e;
+    fcl_kernel_launch(trials, test_point(f->space, point), &e);
+    if (e.status != status || strstr(e.reason, reason) == NULL)
+        fail_msg("%s: status %d, '%s'", point, (int)e.status, e.reason);
+    assert_true(e.timing.median_ms == 0 && (status != FCL_OK || e.build_ms > 0));
+}
+
+static void points_are_launched_unjudged(void **state)
+{
+    struct fixture *f = fixture_of(state);
+    struct fcl_evaluation e;
+    fcl_kernel_trials *trials = NULL;
+    f->spec.reference = NULL;
+    assert_int_equal(fcl_kernel_trials_create(f->opencl.device, &f->spec, &trials), FCL_OK);
+    expect_launched(f, trials, "FAULT=wrong LANES=1 LOCAL=8", FCL_OK, "");
+    expect_launched(f, trials, "FAULT=build LANES=1 LOCAL=8", FCL_BUILD_FAILED, "does not build");
+    expect_launched(f, trials, "FAULT=none LANES=1 LOCAL=1048576", FCL_UNSUPPORTED, "1048576");
+    expect_launched(f, trials, "FAULT=none LANES=1 LOCAL=8", FCL_OK, "");
+    fcl_kernel_trials_destroy(&trials);
+    fcl_kernel_launch(NULL, 0, &e);
+    assert_int_equal(e.status, FCL_INVALID_ARGUMENT);
+    fcl_kernel_launch(trials, 0, NULL);
+}
+
 static void tuning_finds_a_right_point_among_faults(void **state)
 {
     struct fixture *f = fixture_of(state);
@@ -351,6 +378,7 @@ int main(void)
         TEST(groups_are_limited_as_a_whole),
         TEST(accumulating_kernels_are_restored),
         TEST(points_are_built_alone),
+        TEST(points_are_launched_unjudged),
         TEST(tuning_finds_a_right_point_among_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

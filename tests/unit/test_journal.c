@@ -93,6 +93,30 @@ static void outcomes_come_back(void **state)
     assert_int_equal(access(f->path, F_OK), -1);
 }
 
+static void of_several_in_flight_none_is_judged(void **state)
+{
+    struct fixture *f = *state;
+    struct fcl_evaluation e;
+    struct journal *journal = reopen(f, 0);
+    assert_non_null(journal);
+    journal_start(journal, "a");
+    journal_start(journal, "b");
+    assert_false(journal_suspects(journal, "a"));
+    journal_close(&journal, 0);
+    journal = reopen(f, 1);
+    assert_non_null(journal);
+    assert_false(journal_find(journal, "a", &e) || journal_find(journal, "b", &e));
+    assert_true(journal_suspects(journal, "a") && journal_suspects(journal, "b"));
+    assert_false(journal_suspects(journal, "c") || journal_suspects(NULL, "a"));
+    journal_start(journal, "b"); // tried again, alone
+    journal_close(&journal, 0);
+    journal = reopen(f, 1);
+    assert_non_null(journal);
+    assert_false(journal_find(journal, "a", &e));
+    assert_true(journal_find(journal, "b", &e));
+    journal_close(&journal, 1);
+}
+
 // Also when the second run ends at once: the judgement is recorded.
 static void what_was_in_flight_stays_failed(void **state)
 {
@@ -181,6 +205,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(outcomes_come_back),
+        TEST(of_several_in_flight_none_is_judged),
         TEST(what_was_in_flight_stays_failed),
         TEST(a_line_that_is_cut_short_is_ignored),
         TEST(other_files_are_left_alone),

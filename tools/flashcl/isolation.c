@@ -183,6 +183,7 @@ int isolation_begin(struct isolation *isolation, const struct isolation_options 
     const struct workers_options workers = {.arguments = isolation->command.arguments,
                                             .open = isolation->open,
                                             .builders = isolation->builders,
+                                            .launches = options->launches,
                                             .build_seconds = options->settings->build_seconds,
                                             .run_seconds = options->settings->run_seconds,
                                             .journal = isolation->journal,

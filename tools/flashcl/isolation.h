@@ -14,6 +14,7 @@ struct isolation_options {
     json_t *open;             // first message to a worker, without `do` and `evaluates`; shared
     const json_t *about;      // texts that say what is tuned, for the journal
     const char *journal_name; // of its file, where the settings name none
+    int launches;             // as for workers
     void (*name)(const fcl_space *space, uint64_t point, char *text, size_t size); // as for workers
 };
 

@@ -27,7 +27,8 @@ static const char head_start[] = "{\"" FORMAT_KEY "\"";
 struct entry {
     char *candidate;
     int in_flight;
-    int known; // has an evaluation
+    int suspect; // one of several that were in flight
+    int known;   // has an evaluation
     struct fcl_evaluation evaluation;
 };
 
@@ -206,6 +207,12 @@ int journal_find(const struct journal *journal, const char *candidate,
     return 1;
 }
 
+int journal_suspects(const struct journal *journal, const char *candidate)
+{
+    const struct entry *entry = journal != NULL ? find_entry(journal, candidate) : NULL;
+    return entry != NULL && entry->suspect;
+}
+
 size_t journal_count(const struct journal *journal)
 {
     size_t known = 0;
@@ -217,14 +224,23 @@ size_t journal_count(const struct journal *journal)
 
 // ---- beginning and end
 
-// What was in flight when the process ended may be what ended it.
+// What alone was in flight when the process ended may be what ended it; of several, which one is
+// seen when they are tried again one at a time.
 static void judge_in_flight(struct journal *journal)
 {
+    size_t in_flight = 0;
+    for (size_t i = 0; i < journal->count; i++) {
+        in_flight += journal->entries[i].in_flight != 0;
+    }
     static const struct fcl_evaluation judgement = {
         .status = FCL_DEVICE_ERROR, .reason = "in flight when tuning ended", .bad = "in-flight"};
     for (size_t i = 0; i < journal->count; i++) {
         struct entry *entry = &journal->entries[i];
-        if (entry->in_flight) {
+        if (entry->in_flight && in_flight > 1) {
+            entry->in_flight = 0;
+            entry->suspect = 1;
+            journal_end(journal, entry->candidate);
+        } else if (entry->in_flight) {
             entry->in_flight = 0;
             entry->known = 1;
             entry->evaluation = judgement;

@@ -17,8 +17,8 @@ struct journal;
 
 // Opens the file for a tuning that `about` describes, an object of texts, and that keeps its
 // temporary files in `folder`. `resume` 1: reads what is recorded there; a half-written last line
-// is ignored, and what was in flight counts as failed. Otherwise, or where there is no file, it
-// starts empty. Returns NULL with the reason where the file cannot be used, is no journal, is of
+// is ignored, and what alone was in flight counts as failed. Otherwise, or where there is no file,
+// it starts empty. Returns NULL with the reason where the file cannot be used, is no journal, is of
 // another tuning, or of one that is under way.
 struct journal *journal_open(const char *path, const json_t *about, const char *folder, int resume,
                              char *reason, size_t size);
@@ -35,6 +35,9 @@ const char *journal_folder(const struct journal *journal);
 // The recorded outcome of a candidate. Returns 0 where there is none; no journal has none.
 int journal_find(const struct journal *journal, const char *candidate,
                  struct fcl_evaluation *evaluation);
+
+// 1: the candidate was in flight with others when the tuning ended: to be built and run alone.
+int journal_suspects(const struct journal *journal, const char *candidate);
 
 // Write the lines above. No journal: nothing happens. A file that can no longer be written costs
 // one warning.

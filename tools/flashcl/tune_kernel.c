@@ -457,6 +457,8 @@ static int start_workers(struct tuning *tuning)
                                               .open = open,
                                               .about = about,
                                               .journal_name = name,
+                                              .launches =
+                                                  fcl_device_caps(tuning->session.device)->cpu != 0,
                                               .name = name_point};
     int code = isolation_begin(&tuning->isolation, &options);
     json_decref(open);

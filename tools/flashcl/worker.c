@@ -4,6 +4,7 @@
 //
 //     {"do":"open","kind":K,"evaluates":B,...}      {"ready":true}
 //     {"do":"build","candidate":TEXT,"keep":B}      {"evaluation":{...}}
+//     {"do":"launch","candidate":TEXT}              {"evaluation":{...}}
 //     {"do":"evaluate","candidate":TEXT,"best_ms":T}  {"evaluation":{...}}
 //     {"do":"compare","candidates":[TEXT,...]}      {"status":WORD,"timings":[{...},...]}
 //     {"do":"latency","problem":TEXT,...}           {"latency":{...}}
@@ -125,6 +126,14 @@ static void do_build(struct worker *worker, const json_t *message)
     answer(worker, json_pack("{s:o}", "evaluation", exchange_evaluation(&evaluation)));
 }
 
+static void do_launch(struct worker *worker, const json_t *message)
+{
+    struct fcl_evaluation evaluation = {.reason = ""};
+    worker->kind->launch(worker->work, json_string_value(json_object_get(message, "candidate")),
+                         &evaluation);
+    answer(worker, json_pack("{s:o}", "evaluation", exchange_evaluation(&evaluation)));
+}
+
 static void do_evaluate(struct worker *worker, const json_t *message)
 {
     struct fcl_evaluation evaluation = {.reason = ""};
@@ -178,12 +187,15 @@ static void serve(struct worker *worker, const json_t *message)
         do_latency(worker, message);
     } else if (worker->work != NULL && named && strcmp(what, "build") == 0) {
         do_build(worker, message);
+    } else if (worker->work != NULL && named && worker->kind->launch != NULL &&
+               strcmp(what, "launch") == 0) {
+        do_launch(worker, message);
     } else if (worker->work != NULL && named && strcmp(what, "evaluate") == 0) {
         do_evaluate(worker, message);
     } else if (worker->work != NULL && strcmp(what, "compare") == 0) {
         do_compare(worker, message);
     } else {
-        refuse(worker, "open comes first, then build, evaluate and compare");
+        refuse(worker, "open comes first, then build, launch, evaluate and compare");
     }
 }
 

@@ -16,6 +16,8 @@ struct worker_kind {
     void (*close)(void *work);
     // Builds a candidate and tries it on something tiny; `keep` 1: into the session's cache.
     void (*build)(void *work, const char *candidate, int keep, struct fcl_evaluation *evaluation);
+    // Runs once what was built, unjudged; NULL where a build already does.
+    void (*launch)(void *work, const char *candidate, struct fcl_evaluation *evaluation);
     // Builds it, or takes it from the cache, verifies and times it.
     void (*evaluate)(void *work, const char *candidate, double best_ms,
                      struct fcl_evaluation *evaluation);

@@ -13,7 +13,7 @@ struct work {
     const char **arguments; // of the tuner's command line
     json_t *texts;          // that they point into
     struct kernel_command command;
-    fcl_kernel_trials *trials; // NULL: only builds
+    fcl_kernel_trials *trials; // of a builder made with the first launch
     struct fcl_evaluator evaluator;
 };
 
@@ -96,6 +96,25 @@ static void build(void *user, const char *candidate, int keep, struct fcl_evalua
     }
 }
 
+// A builder judges nothing, so it needs no reference.
+static void launch(void *user, const char *candidate, struct fcl_evaluation *evaluation)
+{
+    struct work *work = user;
+    struct fcl_kernel_spec spec = work->command.job.spec;
+    uint64_t point;
+    spec.reference = NULL;
+    evaluation->status =
+        read_point(work, candidate, &point, evaluation->reason, sizeof(evaluation->reason));
+    if (evaluation->status == FCL_OK && work->trials == NULL) {
+        evaluation->status = fcl_kernel_trials_create(work->session->device, &spec, &work->trials);
+        snprintf(evaluation->reason, sizeof(evaluation->reason), "%s",
+                 session_sentence(work->session, evaluation->status));
+    }
+    if (evaluation->status == FCL_OK) {
+        fcl_kernel_launch(work->trials, point, evaluation);
+    }
+}
+
 static void evaluate(void *user, const char *candidate, double best_ms,
                      struct fcl_evaluation *evaluation)
 {
@@ -128,5 +147,6 @@ const struct worker_kind worker_kernel = {.name = "kernel",
                                           .open = open_work,
                                           .close = close_work,
                                           .build = build,
+                                          .launch = launch,
                                           .evaluate = evaluate,
                                           .compare = compare};

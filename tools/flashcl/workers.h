@@ -10,6 +10,7 @@ struct workers_options {
     const char *const *arguments; // of a worker's command line, ended by NULL
     const json_t *open;           // its first message, without `do` and `evaluates`
     size_t builders;
+    int launches; // 1: builders run each candidate once, since the driver generates code only then
     double build_seconds, run_seconds; // a candidate over its limit is killed
     struct journal *journal;           // NULL: none
     int quiet;                         // 1: what workers print is dropped

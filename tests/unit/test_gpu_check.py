@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""tools/gpu_check.sh without a device: its problems, and its table from rows of earlier rounds. Needs no arguments."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools" / "gpu_check.sh"
+LONG, SHORT = "fwd h32 q16384 d64 f16", "fwd b32 h16 q512 d128 f16 causal-br"
+
+
+def row(problem, impl, median_ms, status="ok", config="sdpa"):
+    """A row of 60e9 operations."""
+    if status != "ok":
+        return {"problem": problem, "impl": impl, "status": status, "config": config}
+    return {"problem": problem, "impl": impl, "status": "ok", "config": config, "median_ms": median_ms,
+            "min_ms": median_ms, "spread": 0.0, "error": 1e-4, "gflops": 60e3 / median_ms, "bytes": 10000000}
+
+
+def check(*arguments):
+    return subprocess.run(["sh", str(SCRIPT), *arguments], capture_output=True, text=True, check=False)
+
+
+class Problems(unittest.TestCase):
+    def test_list(self):
+        lines = check("--list").stdout.splitlines()
+        self.assertEqual(len(set(lines)), 16)
+        for text in ("fwd b32 h32 q512 d64 f16", "fwd b1 h16 q16384 d128 f16 causal-br"):
+            self.assertIn(text, lines)
+        for line in lines:
+            batch, heads, length, dim = (int(word[1:]) for word in line.split()[1:5])
+            self.assertEqual((batch * length, heads * dim), (16384, 2048))
+
+    def test_fewer_and_other_types(self):
+        lines = check("--quick", "--dtype", "bf16", "--list").stdout.splitlines()
+        self.assertEqual(len(lines), 8)
+        self.assertTrue(all(" bf16" in line for line in lines))
+
+    def test_usage(self):
+        for arguments in (["--bad"], ["--rounds"], ["--rounds", "x"]):
+            run = check(*arguments)
+            self.assertEqual(run.returncode, 2)
+            self.assertIn("gpu_check.sh [OPTION...]", run.stderr)
+
+
+class Table(unittest.TestCase):
+    def setUp(self):
+        self.holder = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.holder.name)
+        self.addCleanup(self.holder.cleanup)
+
+    def write(self, name, *rows):
+        (self.folder / f"round-{name}.json").write_text(json.dumps(rows))
+
+    def table(self):
+        """The exit code, the rows by problem as lists of cells, and the rest of the lines."""
+        run = check("--table", str(self.folder))
+        self.assertEqual(run.stderr, "")
+        lines = run.stdout.splitlines()
+        return run.returncode, [[cell.strip() for cell in line.split("  ") if cell] for line in lines]
+
+    def test_three_rounds(self):
+        for number, own, generic, flash in ((1, 0.1, 1.0, 0.2), (2, 0.12, 1.0, 0.21), (3, 0.11, 1.5, 0.4)):
+            self.write(f"{number}.default.1", row(LONG, "fused", own, config="new_m64"),
+                       row(SHORT, "fused", 2 * own, config="new_m32"))
+            self.write(f"{number}.generic.1", row(LONG, "fused", generic, config="generic_m64"))
+            self.write(f"{number}.generic.2", row(SHORT, "fused", generic, config="generic_m32"))
+            self.write(f"{number}.torch.1", row(LONG, "torch-flash", flash), row(LONG, "torch-cudnn", 0.11),
+                       row(LONG, "torch-math", 0, "oom"), row(SHORT, "torch-flash", flash),
+                       row(SHORT, "torch-cudnn", 0, "unsupported"), row(SHORT, "torch-math", 6000.0))
+        code, lines = self.table()
+        self.assertEqual(code, 0)
+        self.assertIn("3 rounds", lines[0][0])
+        self.assertEqual(lines[1], ["problem", "flashcl", "generic", "torch-flash", "torch-cudnn", "torch-math",
+                                    "flashcl:flash", "flashcl:cudnn", "generic:flash", "generic:cudnn"])
+        # 60e9 operations in 0.11 ms in the median; 0.1 to 0.12 ms are 18 % of that; 0.2/0.1 to 0.4/0.11 in turn.
+        self.assertEqual(lines[2], [LONG, "545 18.2%", "60.0 50.0%", "286 95.2%", "545 0.0%", "oom",
+                                    "1.91 1.75-3.64", "1.00 0.92-1.10", "0.21 0.20-0.27", "0.11 0.07-0.11"])
+        self.assertEqual(lines[3], [SHORT, "273 18.2%", "60.0 50.0%", "286 95.2%", "unsupported", "0.0100 0.0%",
+                                    "0.95 0.88-1.82", "-", "0.21 0.20-0.27", "-"])
+        self.assertEqual([line[0] for line in lines[4:]],
+                         ["flashcl: new_m64 (1 problem)", "flashcl: new_m32 (1 problem)",
+                          "generic: generic_m64 (1 problem)", "generic: generic_m32 (1 problem)"])
+
+    def test_alone(self):
+        self.write("1.default.1", row(LONG, "fused", 0.1))
+        code, lines = self.table()
+        self.assertEqual((code, lines[1], lines[2]), (0, ["problem", "flashcl"], [LONG, "600 0.0%"]))
+
+    def test_wrong_in_one_round(self):
+        self.write("1.default.1", row(LONG, "fused", 0.1))
+        self.write("2.default.1", row(LONG, "fused", 0.1, "wrong"))
+        self.write("1.torch.1", row(LONG, "torch-flash", 0.1))
+        code, lines = self.table()
+        self.assertEqual((code, lines[2]), (1, [LONG, "wrong", "600 0.0%", "-"]))
+
+    def test_nothing_there(self):
+        run = check("--table", str(self.folder))
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("no rows in", run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
