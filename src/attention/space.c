@@ -1,6 +1,7 @@
 // The search space: values of each tunable, and constraints with their reasons.
 #include "space.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "problem.h"
@@ -243,39 +244,44 @@ int fcl_rows_packed(enum fcl_family family, const struct fcl_problem *problem)
 
 #define VALUES 6 // at most, of one tunable; 0 ends a list
 
+// Which values a tunable takes: those listed, or those below the head dim and one more, which
+// stands for all of it.
+enum kind { LISTED, BELOW_AND_HEAD_DIM, BELOW_AND_ZERO };
+
 struct tunable {
     size_t offset; // in struct fcl_config
-    int whole;     // 1: only values below the head dim, and the head dim itself
+    enum kind kind;
     int values[VALUES + 1];
 };
 
-#define TUNABLE(field, whole, ...)                 \
-    {                                              \
-        offsetof(struct fcl_config, field), whole, \
-        {                                          \
-            __VA_ARGS__                            \
-        }                                          \
+#define TUNABLE(field, kind, ...)                 \
+    {                                             \
+        offsetof(struct fcl_config, field), kind, \
+        {                                         \
+            __VA_ARGS__                           \
+        }                                         \
     }
 
 static const struct tunable generic_space[] = {
-    TUNABLE(block_m, 0, 8, 16, 32, 64, 128),
-    TUNABLE(block_n, 0, 16, 32, 64),
-    TUNABLE(items, 0, 8, 16, 32, 64, 128, 256),
-    TUNABLE(item_rows, 0, 4, 8),
-    TUNABLE(d_chunk, 1, 16, 32, 64),
-    TUNABLE(dv_split, 0, 1, 2, 4),
+    TUNABLE(block_m, LISTED, 8, 16, 32, 64, 128),
+    TUNABLE(block_n, LISTED, 16, 32, 64),
+    TUNABLE(items, LISTED, 8, 16, 32, 64, 128, 256),
+    TUNABLE(item_rows, LISTED, 4, 8),
+    TUNABLE(d_chunk, BELOW_AND_HEAD_DIM, 16, 32, 64),
+    TUNABLE(k_chunk, BELOW_AND_ZERO, 16, 32),
+    TUNABLE(dv_split, LISTED, 1, 2, 4),
 };
 
 static const struct tunable vector_space[] = {
-    TUNABLE(width, 0, 4, 8, 16),           TUNABLE(block_m, 0, 4, 8, 16, 32, 64, 128),
-    TUNABLE(block_n, 0, 32, 64, 128, 256), TUNABLE(micro_keys, 0, 2, 4, 8),
-    TUNABLE(micro_cols, 0, 2, 4, 8),       TUNABLE(dv_split, 0, 1, 2),
+    TUNABLE(width, LISTED, 4, 8, 16),           TUNABLE(block_m, LISTED, 4, 8, 16, 32, 64, 128),
+    TUNABLE(block_n, LISTED, 32, 64, 128, 256), TUNABLE(micro_keys, LISTED, 2, 4, 8),
+    TUNABLE(micro_cols, LISTED, 2, 4, 8),       TUNABLE(dv_split, LISTED, 1, 2),
 };
 
 static const struct tunable row_space[] = {
-    TUNABLE(width, 0, 4, 8, 16),           TUNABLE(block_m, 0, 1, 2, 4, 8),
-    TUNABLE(block_n, 0, 32, 64, 128, 256), TUNABLE(micro_keys, 0, 1, 2, 4, 8),
-    TUNABLE(micro_cols, 0, 1, 2, 4, 8),    TUNABLE(splits, 0, 1, 4, 16),
+    TUNABLE(width, LISTED, 4, 8, 16),           TUNABLE(block_m, LISTED, 1, 2, 4, 8),
+    TUNABLE(block_n, LISTED, 32, 64, 128, 256), TUNABLE(micro_keys, LISTED, 1, 2, 4, 8),
+    TUNABLE(micro_cols, LISTED, 1, 2, 4, 8),    TUNABLE(splits, LISTED, 1, 4, 16),
 };
 
 static const struct {
@@ -290,9 +296,10 @@ static const struct {
 static size_t value_count(const struct tunable *tunable, int head_dim)
 {
     size_t count = 0;
-    while (tunable->values[count] && !(tunable->whole && tunable->values[count] >= head_dim))
+    const int limit = tunable->kind == LISTED ? INT_MAX : head_dim;
+    while (tunable->values[count] && tunable->values[count] < limit)
         count++;
-    return count + (size_t)tunable->whole;
+    return count + (tunable->kind != LISTED);
 }
 
 // Point `number` of a family's space, counted with the first tunable slowest; 0 past the end.
@@ -307,8 +314,10 @@ static int space_point(enum fcl_family family, size_t number, const struct fcl_p
     for (size_t t = spaces[family].count; t-- > 0;) {
         const struct tunable *tunable = &spaces[family].tunables[t];
         const size_t count = value_count(tunable, head_dim), index = number % count;
-        const int is_whole = tunable->whole && index == count - 1;
-        *(int *)((char *)config + tunable->offset) = is_whole ? head_dim : tunable->values[index];
+        int value = tunable->values[index];
+        if (tunable->kind != LISTED && index == count - 1)
+            value = tunable->kind == BELOW_AND_ZERO ? 0 : head_dim;
+        *(int *)((char *)config + tunable->offset) = value;
         number /= count;
     }
     return number == 0;
