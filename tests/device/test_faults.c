@@ -48,8 +48,9 @@ static void spread(struct test_tensor *t)
     test_tensor_lay(t, strides, 16);
 }
 
-// Layout and values that the problem's features are about: a query that is NaN, and with guard_v a
-// value that is NaN and hidden from most rows.
+// Layout and values that the problem's features are about: a query that is NaN, with guard_v a
+// value that is NaN and hidden from most rows, and where every row sees the last value an infinite
+// one, which copies of it would turn into NaN.
 static void prepare(struct test_attention *a, const char *problem)
 {
     test_attention_init(a, problem);
@@ -57,6 +58,8 @@ static void prepare(struct test_attention *a, const char *problem)
     test_tensor_set(&a->q, 0, 0, p->q_len - 1, 3, NAN);
     if (p->guard_v)
         test_tensor_set(&a->v, 0, 0, p->k_len - 1, 5, NAN);
+    else if (p->mask == FCL_MASK_NONE && p->k_len > 1)
+        test_tensor_set(&a->v, 0, 0, p->k_len - 1, 5, INFINITY);
     if (p->strided) {
         spread(&a->q);
         spread(&a->k);
