@@ -63,9 +63,10 @@ static void defaults_grow_with_local_memory(void **state)
         uint64_t local_bytes;
         const char *config;
     } rows[] = {
-        {"fwd h8 q1000 d64 f16", 232447, "generic_m128n64w128r8d64h32"},
+        {"fwd h8 q1000 d64 f16", 232447, "generic_m128n64w128r8d64"},
         {"fwd h8 q1000 d128 f16", 232447, "generic_m64n64w128r8d128h32"},
-        {"fwd h8 q1000 d72 f16", 232447, "generic_m128n64w128r8d72h24"},
+        {"fwd h8 q1000 d72 f16", 232447, "generic_m128n64w128r8d72"},
+        {"fwd h8 q1000 d96 f16", 232447, "generic_m128n64w128r8d96h32"},
         {"fwd h8 q1000 d64 f16", 2 * 89088, "generic_m128n64w128r8d64h32"},
         {"fwd h8 q1000 d64 f16", 2 * 89088 - 1, "generic_m64n64w128r8d64h32"},
         {"fwd h8 q1000 d64 f16", 65536, "generic_m64n32w128r8d64h32"},
