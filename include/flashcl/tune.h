@@ -100,7 +100,9 @@ FCL_API enum fcl_status fcl_family_usable(enum fcl_family family, const struct f
     X(items, "w", ITEMS, FCL_USES(GENERIC), "work-items of a work-group")                   \
     X(item_rows, "r", ITEM_ROWS, FCL_USES(GENERIC), "rows of an item's product tile")       \
     X(d_chunk, "d", D_CHUNK, FCL_USES(GENERIC),                                             \
-      "head dims staged at once; the head dim: all, kept")                                  \
+      "head dims of Q staged at once; the head dim: all, kept")                             \
+    X(k_chunk, "h", K_CHUNK, FCL_USES(GENERIC),                                             \
+      "head dims of K staged at once where all of Q is kept; 0: all")                       \
     X(width, "l", WIDTH, FCL_USES(VECTOR) | FCL_USES(ROW), "elements in a vector register") \
     X(micro_keys, "k", MICRO_KEYS, FCL_USES(VECTOR) | FCL_USES(ROW),                        \
       "keys of a register tile of scores")                                                  \

@@ -24,8 +24,8 @@ static void budget_generic(const struct fcl_config *c, const struct fcl_problem 
     b->registers = b->accumulators + b->scores + b->left + 1;
     b->left_bytes = item * at.right;
     b->right_bytes = item * (at.scores - at.right);
-    b->scores_bytes = item * (at.rows - at.scores);
-    b->row_bytes = item * (at.total - at.rows);
+    b->scores_bytes = item * (at.parts - at.scores);
+    b->row_bytes = item * (at.total - at.parts);
     b->local_bytes = item * at.total;
 }
 

@@ -2,9 +2,9 @@
 #include "problem.h"
 #include "space.h"
 
-#define ROW_LIMIT 8         // rows up to which the row family is the faster one on a CPU
-#define KEYS_OF_PART 512    // fewer are not worth the second kernel
-#define REASON_CANDIDATES 8 // defaults of a family that say why nothing fits
+#define ROW_LIMIT 8          // rows up to which the row family is the faster one on a CPU
+#define KEYS_OF_PART 512     // fewer are not worth the second kernel
+#define REASON_CANDIDATES 11 // defaults of a family that say why nothing fits
 
 // ---- how work is spread
 
@@ -82,29 +82,64 @@ static int row_default(const struct fcl_problem *p, const struct fcl_caps *caps,
     return try == 0 && have > 0 && have <= ROW_LIMIT;
 }
 
-#define WHOLE 0 // d_chunk: all of the head dim
+#define WHOLE 0   // d_chunk: all of the head dim
+#define DIVISOR 1 // k_chunk: about 32 head dims
 
-// Shapes of the generic tile from large to small: block_m, block_n, items, item_rows, and a chunk
-// of head dims.
-static int generic_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
-                           struct fcl_config *c)
+// Head dims of K that are staged at once, in whole vectors; 0: all, where there are no more than 32
+// or no number near 32 divides.
+static int chunk_of(int head_dim)
 {
-    static const int shapes[][5] = {
-        {64, 32, 128, 8, WHOLE}, {64, 32, 128, 8, 32}, {64, 32, 256, 8, 32}, {32, 32, 64, 4, 32},
-        {32, 32, 128, 4, 32},    {16, 16, 64, 4, 16},  {16, 16, 16, 4, 16},  {8, 16, 8, 4, 16},
+    for (int chunk = 32; chunk >= 16; chunk -= 4)
+        if (head_dim > 32 && head_dim % chunk == 0)
+            return chunk;
+    return 0;
+}
+
+#define SHAPES 11
+#define LARGE 3 // of them: for GPUs on which two such groups fit into local memory side by side
+
+// Shape `shape` of the generic tile, from large to small. The large ones were measured on an H200:
+// a chunk costs a barrier (3 % at d 64), but at d 128 lets a third group in (5 %).
+static void generic_shape(const struct fcl_problem *p, size_t shape, struct fcl_config *c)
+{
+    // block_m, block_n, items, item_rows, d_chunk, k_chunk
+    static const int shapes[SHAPES][6] = {
+        {128, 64, 128, 8, WHOLE},
+        {128, 64, 128, 8, WHOLE, DIVISOR},
+        {64, 64, 128, 8, WHOLE, DIVISOR},
+        {64, 32, 128, 8, WHOLE, DIVISOR},
+        {64, 32, 128, 8, 32},
+        {64, 32, 256, 8, 32},
+        {32, 32, 64, 4, 32},
+        {32, 32, 128, 4, 32},
+        {16, 16, 64, 4, 16},
+        {16, 16, 16, 4, 16},
+        {8, 16, 8, 4, 16},
     };
-    static const int slices[] = {1, 4, 16}; // more only where all of the output does not fit
-    if (try >= FCL_COUNT(slices) * FCL_COUNT(shapes))
-        return 0;
-    const int *s = shapes[try % FCL_COUNT(shapes)];
+    const int *s = shapes[shape];
+    const int head_dim = p->head_dim_qk;
     *c = (struct fcl_config){.family = FCL_FAMILY_GENERIC,
                              .block_m = s[0],
                              .block_n = s[1],
                              .items = s[2],
                              .item_rows = s[3],
-                             .d_chunk = s[4] == WHOLE ? p->head_dim_qk
-                                                      : (int)fcl_min(s[4], p->head_dim_qk),
-                             .dv_split = slices[try / FCL_COUNT(shapes)]};
+                             .d_chunk = s[4] == WHOLE ? head_dim : (int)fcl_min(s[4], head_dim),
+                             .k_chunk = s[5] == DIVISOR ? chunk_of(head_dim) : 0,
+                             .dv_split = 1,
+                             .splits = 1};
+}
+
+static int generic_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
+                           struct fcl_config *c)
+{
+    static const int slices[] = {1, 4, 16}; // more only where all of the output does not fit
+    if (try >= FCL_COUNT(slices) * SHAPES)
+        return 0;
+    size_t shape = try % SHAPES;
+    generic_shape(p, shape, c);
+    while (shape < LARGE && !(caps->gpu && 2 * fcl_config_local_bytes(c, p) <= caps->local_bytes))
+        generic_shape(p, ++shape, c);
+    c->dv_split = slices[try / SHAPES];
     c->splits = hinted_splits(p, caps, c);
     return 1;
 }

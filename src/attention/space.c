@@ -1,6 +1,7 @@
 // The search space: values of each tunable, and constraints with their reasons.
 #include "space.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "problem.h"
@@ -9,10 +10,14 @@
 
 // ---- sizes that the kernels derive in the same way (kernels/tile/generic.clh)
 
+static int column_groups(const struct fcl_config *c)
+{
+    return c->items / (c->block_m / c->item_rows);
+}
+
 static int item_columns(const struct fcl_config *c, const struct fcl_problem *p)
 {
-    const int groups = c->items / (c->block_m / c->item_rows);
-    return (int)fcl_div_up(fcl_div_up(p->head_dim_v, c->dv_split), groups);
+    return (int)fcl_div_up(fcl_div_up(p->head_dim_v, c->dv_split), column_groups(c));
 }
 
 struct fcl_local_layout fcl_local_layout(const struct fcl_config *config,
@@ -22,18 +27,19 @@ struct fcl_local_layout fcl_local_layout(const struct fcl_config *config,
     if (config->family != FCL_FAMILY_GENERIC || config->item_rows < 1 || config->dv_split < 1 ||
         config->block_m < config->item_rows || config->items < config->block_m / config->item_rows)
         return layout;
-    const int groups = config->items / (config->block_m / config->item_rows);
-    const int depth = (int)fcl_min(config->d_chunk, problem->head_dim_qk);
+    const int groups = column_groups(config), forward = problem->pass == FCL_PASS_FORWARD;
+    const int held = (int)fcl_min(config->d_chunk, problem->head_dim_qk);
     const int row_pad = config->block_m + 4, key_pad = config->block_n + 4;
-    const int keys = depth * key_pad;
-    const int values = problem->pass == FCL_PASS_FORWARD
-                           ? config->block_n * item_columns(config, problem) * groups
-                           : 0;
-    layout.right = depth * row_pad;
-    layout.scores = layout.right + (int)fcl_max(keys, values);
-    layout.rows = layout.scores + config->block_n * row_pad;
-    layout.parts = layout.rows + config->block_m;
-    layout.total = layout.parts + config->items; // slices x block_m
+    const int keys = (config->k_chunk > 0 ? config->k_chunk : held) * key_pad;
+    const int columns = forward ? item_columns(config, problem) * groups : 0;
+    layout.value_keys = config->block_n;
+    while (layout.value_keys * columns > keys && layout.value_keys % 8 == 0)
+        layout.value_keys /= 2;
+    layout.right_floats = (int)fcl_max(keys, layout.value_keys * columns);
+    layout.right = held * row_pad;
+    layout.scores = layout.right + 2 * layout.right_floats;
+    layout.parts = layout.scores + (forward ? config->block_n * row_pad : 0);
+    layout.total = layout.parts + groups * config->block_m;
     return layout;
 }
 
@@ -69,15 +75,18 @@ static enum fcl_status shape_generic(const struct fcl_config *c, const struct fc
             "item_rows %d is not a multiple of 4 in 4 to 64", c->item_rows);
     REQUIRE(c->block_m >= c->item_rows && c->block_m % c->item_rows == 0,
             "block_m %d is not a positive multiple of item_rows %d", c->block_m, c->item_rows);
-    REQUIRE(c->items >= c->block_m && c->items % c->block_m == 0,
-            "items %d is not a positive multiple of block_m %d", c->items, c->block_m);
-    const int groups = c->items / (c->block_m / c->item_rows), slices = c->items / c->block_m;
+    const int row_groups = c->block_m / c->item_rows;
+    REQUIRE(c->items >= row_groups && c->items % row_groups == 0,
+            "items %d is not a positive multiple of the %d row groups", c->items, row_groups);
+    const int groups = column_groups(c);
     REQUIRE(c->block_n >= 4 && c->block_n % 4 == 0 && c->block_n % groups == 0,
             "block_n %d is not a multiple of 4 and of the %d column groups", c->block_n, groups);
-    REQUIRE(c->block_n % slices == 0, "block_n %d is not a multiple of the %d slices of a row",
-            c->block_n, slices);
     REQUIRE(c->d_chunk >= 1 && c->d_chunk <= p->head_dim_qk,
             "d_chunk %d is outside of 1 to the head dim, %d", c->d_chunk, p->head_dim_qk);
+    REQUIRE(c->k_chunk == 0 || (c->k_chunk > 0 && c->d_chunk == p->head_dim_qk &&
+                                p->head_dim_qk % c->k_chunk == 0),
+            "k_chunk %d is not 0, and not a divisor of the head dim, %d, with d_chunk %d",
+            c->k_chunk, p->head_dim_qk, c->d_chunk);
     return FCL_OK;
 }
 
@@ -157,11 +166,10 @@ enum fcl_status fcl_config_shape(const struct fcl_config *config, const struct f
 static enum fcl_status limit_generic(const struct fcl_config *c, const struct fcl_problem *p,
                                      const struct fcl_caps *caps, char *reason, size_t size)
 {
-    const int groups = c->items / (c->block_m / c->item_rows);
     REQUIRE((uint64_t)c->items <= caps->group_size,
             "%d work-items in a group, the device allows %llu", c->items,
             (unsigned long long)caps->group_size);
-    const int tiles = c->item_rows * (item_columns(c, p) + c->block_n / groups);
+    const int tiles = c->item_rows * (item_columns(c, p) + c->block_n / column_groups(c));
     REQUIRE(tiles <= GENERIC_REGISTERS,
             "%d floats in an item's register tiles, more than %d would spill", tiles,
             GENERIC_REGISTERS);
@@ -236,39 +244,44 @@ int fcl_rows_packed(enum fcl_family family, const struct fcl_problem *problem)
 
 #define VALUES 6 // at most, of one tunable; 0 ends a list
 
+// Which values a tunable takes: those listed, or those below the head dim and one more, which
+// stands for all of it.
+enum kind { LISTED, BELOW_AND_HEAD_DIM, BELOW_AND_ZERO };
+
 struct tunable {
     size_t offset; // in struct fcl_config
-    int whole;     // 1: only values below the head dim, and the head dim itself
+    enum kind kind;
     int values[VALUES + 1];
 };
 
-#define TUNABLE(field, whole, ...)                 \
-    {                                              \
-        offsetof(struct fcl_config, field), whole, \
-        {                                          \
-            __VA_ARGS__                            \
-        }                                          \
+#define TUNABLE(field, kind, ...)                 \
+    {                                             \
+        offsetof(struct fcl_config, field), kind, \
+        {                                         \
+            __VA_ARGS__                           \
+        }                                         \
     }
 
 static const struct tunable generic_space[] = {
-    TUNABLE(block_m, 0, 8, 16, 32, 64, 128),
-    TUNABLE(block_n, 0, 16, 32, 64),
-    TUNABLE(items, 0, 8, 16, 32, 64, 128, 256),
-    TUNABLE(item_rows, 0, 4, 8),
-    TUNABLE(d_chunk, 1, 16, 32, 64),
-    TUNABLE(dv_split, 0, 1, 2, 4),
+    TUNABLE(block_m, LISTED, 8, 16, 32, 64, 128),
+    TUNABLE(block_n, LISTED, 16, 32, 64),
+    TUNABLE(items, LISTED, 8, 16, 32, 64, 128, 256),
+    TUNABLE(item_rows, LISTED, 4, 8),
+    TUNABLE(d_chunk, BELOW_AND_HEAD_DIM, 16, 32, 64),
+    TUNABLE(k_chunk, BELOW_AND_ZERO, 16, 32),
+    TUNABLE(dv_split, LISTED, 1, 2, 4),
 };
 
 static const struct tunable vector_space[] = {
-    TUNABLE(width, 0, 4, 8, 16),           TUNABLE(block_m, 0, 4, 8, 16, 32, 64, 128),
-    TUNABLE(block_n, 0, 32, 64, 128, 256), TUNABLE(micro_keys, 0, 2, 4, 8),
-    TUNABLE(micro_cols, 0, 2, 4, 8),       TUNABLE(dv_split, 0, 1, 2),
+    TUNABLE(width, LISTED, 4, 8, 16),           TUNABLE(block_m, LISTED, 4, 8, 16, 32, 64, 128),
+    TUNABLE(block_n, LISTED, 32, 64, 128, 256), TUNABLE(micro_keys, LISTED, 2, 4, 8),
+    TUNABLE(micro_cols, LISTED, 2, 4, 8),       TUNABLE(dv_split, LISTED, 1, 2),
 };
 
 static const struct tunable row_space[] = {
-    TUNABLE(width, 0, 4, 8, 16),           TUNABLE(block_m, 0, 1, 2, 4, 8),
-    TUNABLE(block_n, 0, 32, 64, 128, 256), TUNABLE(micro_keys, 0, 1, 2, 4, 8),
-    TUNABLE(micro_cols, 0, 1, 2, 4, 8),    TUNABLE(splits, 0, 1, 4, 16),
+    TUNABLE(width, LISTED, 4, 8, 16),           TUNABLE(block_m, LISTED, 1, 2, 4, 8),
+    TUNABLE(block_n, LISTED, 32, 64, 128, 256), TUNABLE(micro_keys, LISTED, 1, 2, 4, 8),
+    TUNABLE(micro_cols, LISTED, 1, 2, 4, 8),    TUNABLE(splits, LISTED, 1, 4, 16),
 };
 
 static const struct {
@@ -283,9 +296,10 @@ static const struct {
 static size_t value_count(const struct tunable *tunable, int head_dim)
 {
     size_t count = 0;
-    while (tunable->values[count] && !(tunable->whole && tunable->values[count] >= head_dim))
+    const int limit = tunable->kind == LISTED ? INT_MAX : head_dim;
+    while (tunable->values[count] && tunable->values[count] < limit)
         count++;
-    return count + (size_t)tunable->whole;
+    return count + (tunable->kind != LISTED);
 }
 
 // Point `number` of a family's space, counted with the first tunable slowest; 0 past the end.
@@ -300,8 +314,10 @@ static int space_point(enum fcl_family family, size_t number, const struct fcl_p
     for (size_t t = spaces[family].count; t-- > 0;) {
         const struct tunable *tunable = &spaces[family].tunables[t];
         const size_t count = value_count(tunable, head_dim), index = number % count;
-        const int is_whole = tunable->whole && index == count - 1;
-        *(int *)((char *)config + tunable->offset) = is_whole ? head_dim : tunable->values[index];
+        int value = tunable->values[index];
+        if (tunable->kind != LISTED && index == count - 1)
+            value = tunable->kind == BELOW_AND_ZERO ? 0 : head_dim;
+        *(int *)((char *)config + tunable->offset) = value;
         number /= count;
     }
     return number == 0;

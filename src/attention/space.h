@@ -10,12 +10,12 @@
 // Where the generic tile's arrays stand in local memory, in floats; the held rows come first. Baked
 // into the kernel.
 struct fcl_local_layout {
-    int right;  // a chunk of keys (d x block_n) or the values (block_n x columns), whichever is
-                // larger
-    int scores; // block_n x block_m
-    int rows;   // one number a row
-    int parts;  // one number a row and slice
+    int right;  // two buffers, each for a chunk of keys (d x block_n) or of values (keys x columns)
+    int scores; // block_n x block_m probabilities; forward only
+    int parts;  // one number a row and column group
     int total;
+    int right_floats; // size of such a buffer
+    int value_keys;   // keys of a chunk of values: as many as fit where a chunk of keys does
 };
 
 // All zero for families that use no local memory.

@@ -27,8 +27,9 @@
     X(ALIGN, p->alignment)                                  \
     X(AT_RIGHT, l->right)                                   \
     X(AT_SCORES, l->scores)                                 \
-    X(AT_ROWS, l->rows)                                     \
     X(AT_PARTS, l->parts)                                   \
+    X(RIGHT_FLOATS, l->right_floats)                        \
+    X(VALUE_KEYS, l->value_keys)                            \
     X(LOCAL_FLOATS, l->total)
 
 // Appends the label, such as fwd_f16_d128_causal__vector_m64n64l16k4c4: a C identifier.

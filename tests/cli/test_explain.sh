@@ -64,15 +64,15 @@ test_rows() {
     explain --json --config generic_m32n32w64r4d32 'fwd h8 q1024 d64 f16'
     expect "explicit configuration" 0
     same "and its budget" \
-        "generic_m32n32w64r4d32 explicit 64 1 32 4 16 53 4608 8192 4608 0 384 17792 0" \
+        "generic_m32n32w64r4d32 explicit 64 1 32 4 16 53 4608 9216 4608 0 1024 19456 0" \
         "$(used config origin group_size lanes accumulators left scores registers left_bytes \
             right_bytes scores_bytes out_bytes row_bytes local_bytes private_bytes)"
     same "the problem's numbers" "2147483650.0 4194304.0 71303168.0 512.0 16777216.0 257 4097 8193 -" \
         "$(used operations fused_bytes unfused_bytes fused_intensity score_bytes cache_n buffer_n \
             memory_n fused_limiter)"
-    explain --json --config generic_m32n32w48r4d64 'fwd h8 q1024 d64 f16'
-    expect "configuration that does not fit" 4 "items 48"
-    same "has no budget" "pruned generic_m32n32w48r4d64 -" \
+    explain --json --config generic_m32n32w44r4d64 'fwd h8 q1024 d64 f16'
+    expect "configuration that does not fit" 4 "items 44"
+    same "has no budget" "pruned generic_m32n32w44r4d64 -" \
         "$(rows json get status config registers | sed -n 1p)"
     explain --json --config vector_m32n64l8k4c2 'fwd h8 q1024 d64 f16'
     expect "configuration of another kind of device" 4 "for CPU devices"

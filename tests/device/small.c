@@ -16,6 +16,7 @@ static const struct {
     {"fwd h2/1 q21 k26 d20/12 f32 causal-br lse", "generic_m16n16w64r4d16", FCL_FUSED},
     {"fwd h2 q11 k18 d20/12 f16 none strided", "generic_m8n16w8r4d20p2", FCL_FUSED},
     {"fwd q19 k37 d16 bf16 causal-tl guard-v", "generic_m16n16w32r8d16x1", FCL_FUSED},
+    {"fwd q21 k37 d24/20 f16 causal-br", "generic_m16n16w32r8d24h8", FCL_FUSED},
     {"lse q20 k36 d20 f32 causal-br", "generic_m16n16w64r4d16", FCL_FUSED},
     {"fwd q14 k21 d20/12 f32 causal-br lse", "generic_m16n16w64r4d16", FCL_UNFUSED},
     {"fwd h2/1 q21 k38 d10/6 f32 causal-br lse", "vector_m8n32l4k4c4", FCL_FUSED},

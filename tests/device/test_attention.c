@@ -448,10 +448,11 @@ static void configurations(void **state)
 {
     struct test_opencl *opencl = device_of(state);
     static const char *const configs[] = {
-        "generic_m8n16w8r4d5",    "generic_m16n16w16r4d16",  "generic_m32n32w64r4d33",
-        "generic_m32n16w64r8d16", "generic_m64n32w128r8d32", "generic_m32n64w128r4d33p2",
-        "vector_m4n32l4k2c2",     "vector_m8n32l4k4c2",      "vector_m8n64l8k8c4",
-        "vector_m16n32l8k4c4p5",  "vector_m16n128l16k8c8",   "vector_m64n32l16k4c4",
+        "generic_m8n16w8r4d5",      "generic_m16n16w16r4d16",      "generic_m32n32w64r4d33",
+        "generic_m32n16w64r8d16",   "generic_m64n32w128r8d32",     "generic_m32n64w128r4d33p2",
+        "generic_m16n16w8r8d33h11", "generic_m128n64w128r8d33h11", "generic_m32n64w32r16d33",
+        "vector_m4n32l4k2c2",       "vector_m8n32l4k4c2",          "vector_m8n64l8k8c4",
+        "vector_m16n32l8k4c4p5",    "vector_m16n128l16k8c8",       "vector_m64n32l16k4c4",
         "vector_m128n64l16k2c2",
     };
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {

@@ -31,6 +31,7 @@ static const struct row {
      FCL_FUSED},
     {"fwd h2 q40 k21 d20/12 f16 none strided", NULL, FCL_FUSED},
     {"fwd b2 h2 q21 k21 d20/12 f16 none strided", "generic_m16n16w16r4d20p2", FCL_FUSED},
+    {"fwd q37 k45 d24/20 f16 causal-br lse", "generic_m16n16w32r8d24h8", FCL_FUSED},
     {"fwd q45 k21 d20/24 f32 causal-br lse", NULL, FCL_UNFUSED},
     {"fwd q37 k45 d20/24 f32 causal-br lse", "generic_m16n16w64r4d16", FCL_UNFUSED},
 };
@@ -48,8 +49,9 @@ static void spread(struct test_tensor *t)
     test_tensor_lay(t, strides, 16);
 }
 
-// Layout and values that the problem's features are about: a query that is NaN, and with guard_v a
-// value that is NaN and hidden from most rows.
+// Layout and values that the problem's features are about: a query that is NaN, with guard_v a
+// value that is NaN and hidden from most rows, and where every row sees the last value an infinite
+// one, which copies of it would turn into NaN.
 static void prepare(struct test_attention *a, const char *problem)
 {
     test_attention_init(a, problem);
@@ -57,6 +59,8 @@ static void prepare(struct test_attention *a, const char *problem)
     test_tensor_set(&a->q, 0, 0, p->q_len - 1, 3, NAN);
     if (p->guard_v)
         test_tensor_set(&a->v, 0, 0, p->k_len - 1, 5, NAN);
+    else if (p->mask == FCL_MASK_NONE && p->k_len > 1)
+        test_tensor_set(&a->v, 0, 0, p->k_len - 1, 5, INFINITY);
     if (p->strided) {
         spread(&a->q);
         spread(&a->k);

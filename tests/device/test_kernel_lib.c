@@ -474,7 +474,8 @@ static void softmax_steps_follow_the_recurrence(void **state)
         }
     for (size_t i = 0; i < case_count; i++) {
         const struct fcl_config *c = &cases[i].config;
-        const int each = c->family == FCL_FAMILY_GENERIC ? 1 : c->block_m; // rows of a work-item
+        const int each =
+            c->family == FCL_FAMILY_GENERIC ? c->item_rows : c->block_m; // rows of a work-item
         memset(out, TEST_POISON, sizeof out);
         test_kernels_run(&cases[i], "test_softmax", (size_t)(SOFTMAX_ROWS / each), 1, arguments);
         for (int row = 0; row < SOFTMAX_ROWS; row++)

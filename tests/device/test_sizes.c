@@ -8,6 +8,7 @@
 static const struct test_kernels_row rows[] = {
     {"fwd h2 q37 k45 d20/10 f16", "generic_m16n16w64r4d16p2"},
     {"fwd h2 q37 k45 d64", "generic_m32n32w64r8d64"},
+    {"fwd h2 q37 k45 d48 bf16", "generic_m32n32w32r8d48h16"},
     {"fwd h2 q37 k45 d64", "vector_m64n64l16k4c4"},
     {"fwd h2 q37 k45 d20/40 f16", "vector_m16n32l8k4c3p2"},
     {"fwd h2 q37 k45 d512/16 bf16", "vector_m4n8l4k8c2"},

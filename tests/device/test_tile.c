@@ -22,6 +22,8 @@ static const struct test_kernels_row rows[] = {
     {"fwd b2 h2 q45 k37 d5/3 q:f16 k:bf16 v:f32 o:f16 causal-br guard-v strided",
      "generic_m8n16w16r4d5x1"},
     {"fwd b1 h2/1 q9 k70 d33/36 f32 causal-br lse", "generic_m16n32w64r4d32p2x2"},
+    {"fwd b2 h2 q37 k45 d24/20 f16 causal-br guard-v", "generic_m16n16w32r8d24h8"},
+    {"fwd h2 q37 k45 d32 f32 none", "generic_m32n32w32r8d32h16"},
     {"fwd b2 h4/2 q37 k45 d20/10 f32 none", "vector_m8n32l4k4c4"},
     {"fwd b2 h4/2 q37 k45 d20/10 f32 causal-br guard-v", "vector_m32n32l16k4c4"},
     {"fwd b2 h4/2 q37 k70 d20/24 f16 causal-br strided", "vector_m16n32l8k4c5p2"},

@@ -64,6 +64,10 @@ static void fields_at_their_default_are_left_out(void **state)
                                        .splits = 1};
     assert_formats(&generic, "generic_m1n2147483647w3r4d5");
     assert_parses("generic_m1n2147483647w3r4d5", &generic);
+    struct fcl_config chunked = generic;
+    chunked.k_chunk = 7;
+    assert_formats(&chunked, "generic_m1n2147483647w3r4d5h7");
+    assert_parses("generic_m1n2147483647w3r4d5h7", &chunked);
 }
 
 static void formatting_cuts_at_the_size(void **state)
@@ -111,7 +115,7 @@ static void wrong_parts_are_named(void **state)
         {"vector_m64n32l16k4", "lacks c", "micro_cols"},
         {"vector_m64n32l16k4c8z1", "`z`", "m n l k c p g s x"},
         {"vector_m64n32l16k4c8w1", "`w`", "of vector"},
-        {"generic_m1n1w1r1d1l1", "`l`", "of generic; allowed are m n w r d p g s x"},
+        {"generic_m1n1w1r1d1l1", "`l`", "of generic; allowed are m n w r d h p g s x"},
         {"vector_m64n32l16k4c8 ", "` `", "allowed are m n"},
         {"vector_m64n32l16k4c8_p1", "`_`", "allowed are m n"},
         {"vector_64", "`6`", "allowed are m n"},

@@ -63,7 +63,7 @@ static void a_square_problem(void **state)
     near(e.unfused.limits.launch_ms, 0.014);
     assert_string_equal(e.fused.limits.name, "compute");
     assert_string_equal(e.unfused.limits.name, "compute");
-    assert_int_equal(e.budget.local_bytes, 23424);
+    assert_int_equal(e.budget.local_bytes, 33280);
 }
 
 // Decode: few operations a byte. Split keys need a second kernel.
@@ -126,7 +126,7 @@ static void texts_hold_the_numbers(void **state)
          "generic_m32n32w64r4d64",
          &peak,
          {"1.05 M pairs", "71.3 M", "from N = 257 ", "is 10 operations a byte",
-          "limited by          compute      compute\n", "local_bytes           23424"}},
+          "limited by          compute      compute\n", "local_bytes           33280"}},
         {"lse q64 d64",
          "generic_m32n32w64r4d64",
          &peak,

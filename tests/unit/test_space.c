@@ -53,6 +53,37 @@ static void every_device_has_a_default(void **state)
         }
 }
 
+// Large shapes are for GPUs that have room for two of their groups; chunks of K divide the head
+// dim.
+static void defaults_grow_with_local_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem;
+        uint64_t local_bytes;
+        const char *config;
+    } rows[] = {
+        {"fwd h8 q1000 d64 f16", 232447, "generic_m128n64w128r8d64"},
+        {"fwd h8 q1000 d128 f16", 232447, "generic_m64n64w128r8d128h32"},
+        {"fwd h8 q1000 d72 f16", 232447, "generic_m128n64w128r8d72"},
+        {"fwd h8 q1000 d96 f16", 232447, "generic_m128n64w128r8d96h32"},
+        {"fwd h8 q1000 d64 f16", 2 * 89088, "generic_m128n64w128r8d64h32"},
+        {"fwd h8 q1000 d64 f16", 2 * 89088 - 1, "generic_m64n64w128r8d64h32"},
+        {"fwd h8 q1000 d64 f16", 65536, "generic_m64n32w128r8d64h32"},
+        {"fwd h8 q1000 d37 f16", 49152, "generic_m64n32w128r8d37"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct fcl_problem problem = problem_of(rows[i].problem);
+        const struct fcl_caps gpu = test_gpu(rows[i].local_bytes, 1024);
+        struct fcl_config config;
+        char text[128];
+        assert_int_equal(fcl_config_default(&problem, &gpu, &config, NULL, 0), FCL_OK);
+        config.splits = 1; // may be more on few heads
+        fcl_config_format(&config, text, sizeof text);
+        assert_string_equal(text, rows[i].config);
+    }
+}
+
 // A device that nothing fits says which number is too small.
 static void hopeless_devices_are_refused_with_a_reason(void **state)
 {
@@ -77,9 +108,11 @@ static void bad_configurations_are_refused_with_a_reason(void **state)
     } rows[] = {
         {"generic_m30n32w60r4d16", "block_m 30"},
         {"generic_m32n32w64r6d16", "item_rows 6"},
-        {"generic_m32n32w48r4d16", "items 48"},
+        {"generic_m32n32w44r4d16", "items 44"},
         {"generic_m32n30w64r4d16", "block_n 30"},
         {"generic_m32n32w64r4d65", "d_chunk 65"},
+        {"generic_m32n32w64r4d64h24", "k_chunk 24"},
+        {"generic_m32n32w64r4d32h16", "k_chunk 16"},
         {"generic_m32n32w64r4d16p65", "dv_split 65"},
         {"generic_m32n32w64r4d16x3", "visit 3"},
         {"generic_m1024n1024w1024r4d64", "floats in an item's register tiles"},
@@ -151,18 +184,19 @@ static void local_layout_has_room_for_everything(void **state)
     assert_int_equal(l.right, 32 * (32 + 4));
     const int keys = 32 * (16 + 4), columns = 16 * 2,
               values = 16 * columns; // 24 columns over 16 groups
-    assert_int_equal(l.scores - l.right, keys > values ? keys : values);
-    assert_int_equal(l.rows - l.scores, 16 * (32 + 4));
-    assert_int_equal(l.parts - l.rows, 32);
-    assert_int_equal(l.total - l.parts, 128);
-    assert_int_equal(l.right % 4 | l.scores % 4 | l.rows % 4 | l.parts % 4 | l.total % 4, 0);
+    assert_int_equal(l.right_floats, keys > values ? keys : values);
+    assert_int_equal(l.scores - l.right, 2 * l.right_floats);
+    assert_int_equal(l.value_keys, 16);
+    assert_int_equal(l.parts - l.scores, 16 * (32 + 4));
+    assert_int_equal(l.total - l.parts, 16 * 32);
+    assert_int_equal(l.right % 4 | l.scores % 4 | l.parts % 4 | l.total % 4, 0);
     const struct fcl_config vector = config_of("vector_m16n64l16k4c4");
     assert_int_equal(fcl_config_local_bytes(&vector, &problem), 0);
 }
 
 struct tally {
     size_t valid, pruned, silent, twice;
-    struct fcl_config seen[4096];
+    struct fcl_config seen[8192];
     size_t count;
 };
 
@@ -223,6 +257,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_device_has_a_default),
+        cmocka_unit_test(defaults_grow_with_local_memory),
         cmocka_unit_test(hopeless_devices_are_refused_with_a_reason),
         cmocka_unit_test(bad_configurations_are_refused_with_a_reason),
         cmocka_unit_test(absurd_numbers_are_refused),
