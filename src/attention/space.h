@@ -7,14 +7,15 @@
 
 #include "core/common.h"
 
-// Where the generic tile's arrays stand in local memory, in floats; the held rows come first. Baked
-// into the kernel.
+// Where the arrays of the tiles of GPUs stand in local memory, in floats; the held rows come first.
+// Baked into the kernel.
 struct fcl_local_layout {
     int right;  // a chunk of keys (d x block_n) or the values (block_n x columns), whichever is
                 // larger
     int scores; // block_n x block_m
     int rows;   // one number a row
     int parts;  // one number a row and slice
+    int values; // nvidia_mma: block_n x columns; keys stand at `right`
     int total;
 };
 

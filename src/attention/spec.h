@@ -29,6 +29,7 @@
     X(AT_SCORES, l->scores)                                 \
     X(AT_ROWS, l->rows)                                     \
     X(AT_PARTS, l->parts)                                   \
+    X(AT_VALUES, l->values)                                 \
     X(LOCAL_FLOATS, l->total)
 
 // Appends the label, such as fwd_f16_d128_causal__vector_m64n64l16k4c4: a C identifier.

@@ -541,7 +541,7 @@ static void generated_source_runs_anywhere(void **state)
     char reason[256];
     cl_int code;
     test_attention_init(&a, "fwd h4/2 q20 k37 d40 causal-br lse");
-    assert_int_equal(fcl_attention_generate(&a.problem, fcl_device_caps(opencl.device), NULL,
+    assert_int_equal(fcl_attention_generate(&a.problem, fcl_device_caps(opencl.device), NULL, NULL,
                                             &generated, reason, sizeof reason),
                      FCL_OK);
     const char *source = generated.source;
