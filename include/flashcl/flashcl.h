@@ -222,11 +222,12 @@ struct fcl_generated {
 };
 
 // Writes the fused kernel of a problem for a device described by `caps`, without any OpenCL object.
-// config NULL: the default for the device. Errors: as fcl_plan_create before any build, with the
-// reason (size bytes, may be NULL). Thread-safety: safe.
+// config NULL: the default for the device. kernel_folder NULL: from the embedded kernels. Errors: as
+// fcl_plan_create before any build, with the reason (size bytes, may be NULL). Thread-safety: safe.
 FCL_API enum fcl_status fcl_attention_generate(const struct fcl_problem *problem,
                                                const struct fcl_caps *caps,
                                                const struct fcl_config *config,
+                                               const char *kernel_folder,
                                                struct fcl_generated *generated, char *reason,
                                                size_t size);
 

@@ -31,29 +31,42 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
     fcl_left left;
     fcl_scores s;
     fcl_out out;
-    fcl_softmax x;
+    fcl_softmax x[FCL_BANDS];
 
     tile_open(&t, storage);
     tile_left_load(&t, &left, view_q(a, &w, q), FCL_DTYPE_Q, FCL_HEAD_QK, w.row, rows, a->unit);
     tile_out_clear(&out);
-    softmax_start(&x);
+#pragma unroll
+    for (int band = 0; band < FCL_BANDS; band++)
+        softmax_start(&x[band]);
+    const fcl_view keys = view_k(a, &w, k), values = view_v(a, &w, v);
+    if (w.first < w.last) // a part of the keys may be empty
+        tile_walk_start(&t, keys, values, block_at(a, &w, FCL_ASCENDING ? w.first : w.last - 1));
     for (int n = 0; n < w.last - w.first; n++) {
         const fcl_block b = block_at(a, &w, FCL_ASCENDING ? w.first + n : w.last - 1 - n);
-        const fcl_rows top =
-            tile_scores(&t, &s, &left, view_k(a, &w, k), FCL_DTYPE_K, FCL_HEAD_QK, a, &w, b);
-        fcl_rows origin;
-        const fcl_rows shrink = softmax_move(&x, top, &origin);
+        tile_walk(&t, keys, values, &w, b);
+        tile_scores(&t, &s, &left, keys, FCL_DTYPE_K, FCL_HEAD_QK, a, &w, b);
+#pragma unroll
+        for (int band = 0; band < FCL_BANDS; band++) {
+            const fcl_rows top = tile_top(&t, &s, band);
+            if (softmax_grows(&t, &x[band], top)) {
+                const fcl_rows shrink = softmax_move(&x[band], top);
+                if (!FCL_STATISTICS)
+                    tile_out_rescale(&t, &out, band, shrink);
+            }
+            softmax_add(&x[band], tile_probabilities(&t, &s, band, b, softmax_origin(&x[band])));
+        }
         if (!FCL_STATISTICS)
-            tile_out_rescale(&t, &out, shrink);
-        softmax_add(&x, tile_probabilities(&t, &s, b, origin));
-        if (!FCL_STATISTICS)
-            tile_accumulate(&t, &out, &s, view_v(a, &w, v), FCL_DTYPE_V, b);
+            tile_accumulate(&t, &out, &s, values, FCL_DTYPE_V, b);
     }
-    const fcl_rows total = tile_total(&t, x.l);
-    if (!FCL_STATISTICS)
-        tile_out_store(&t, &out, view_o(a, &w, o), FCL_DTYPE_OUT, w.row, rows, softmax_inverse(total));
-    if (FCL_WRITES_LSE && w.column == 0)
-        tile_rows_store(&t, softmax_lse(&x, total), view_lse(a, &w, lse), w.row, rows);
+#pragma unroll
+    for (int band = 0; band < FCL_BANDS; band++) {
+        const fcl_rows total = tile_total(&t, x[band].l);
+        if (!FCL_STATISTICS)
+            tile_out_store(&t, &out, band, view_o(a, &w, o), FCL_DTYPE_OUT, w.row, rows, softmax_inverse(total));
+        if (FCL_WRITES_LSE && w.column == 0)
+            tile_rows_store(&t, softmax_lse(&x[band], total), band, view_lse(a, &w, lse), w.row, rows);
+    }
 }
 
 #if FCL_SPLITS > 1

@@ -48,26 +48,25 @@ kernel FCL_TILE_GROUP void FCL_PASTE(FCL_KERNEL, _softmax)(global void *matrix, 
     fcl_tile t;
     fcl_scores s;
     fcl_softmax x;
-    fcl_rows origin;
 
     tile_open(&t, storage);
     softmax_start(&x);
     for (int j = w.last; j-- > w.first;) {
         const fcl_block b = block_at(a, &w, j);
-        softmax_move(&x, tile_scores_load(&t, &s, matrix, start, a->score_pitch, FCL_DTYPE_Q, b, FCL_HIDDEN),
-                     &origin);
-        softmax_add(&x, tile_probabilities(&t, &s, b, origin));
+        softmax_move(&x, tile_scores_load(&t, &s, matrix, start, a->score_pitch, FCL_DTYPE_Q, b, FCL_HIDDEN));
+        softmax_add(&x, tile_probabilities(&t, &s, 0, b, softmax_origin(&x)));
     }
     const fcl_rows total = tile_total(&t, x.l);
+    fcl_rows origin = softmax_origin(&x);
     softmax_divide(&origin, total);
     for (int j = w.last; j-- > w.first;) {
         const fcl_block b = block_at(a, &w, j);
         tile_scores_load(&t, &s, matrix, start, a->score_pitch, FCL_DTYPE_Q, b, FCL_HIDDEN);
-        tile_probabilities(&t, &s, b, origin);
+        tile_probabilities(&t, &s, 0, b, origin);
         tile_scores_store(&t, &s, matrix, start, a->score_pitch, FCL_DTYPE_Q, b);
     }
     if (FCL_LSE)
-        tile_rows_store(&t, softmax_lse(&x, total), view_lse(a, &w, lse), w.row, a->q_len);
+        tile_rows_store(&t, softmax_lse(&x, total), 0, view_lse(a, &w, lse), w.row, a->q_len);
 }
 
 // O = P V
@@ -90,8 +89,8 @@ kernel FCL_TILE_GROUP void FCL_PASTE(FCL_KERNEL, _product)(global const void *ma
     for (int j = w.last; j-- > w.first;) {
         const fcl_block b = block_at(a, &w, j);
         tile_scores_load(&t, &s, matrix, matrix_start(a, &w), a->score_pitch, FCL_DTYPE_Q, b, 0.0f);
-        tile_out_rescale(&t, &out, one);
+        tile_out_rescale(&t, &out, 0, one);
         tile_accumulate(&t, &out, &s, view_v(a, &w, v), FCL_DTYPE_V, b);
     }
-    tile_out_store(&t, &out, view_o(a, &w, o), FCL_DTYPE_O, w.row, a->q_len, one);
+    tile_out_store(&t, &out, 0, view_o(a, &w, o), FCL_DTYPE_O, w.row, a->q_len, one);
 }

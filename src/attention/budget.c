@@ -40,7 +40,7 @@ static void budget_registers(const struct fcl_config *c, const struct fcl_proble
     b->accumulators = columns(c, p) > 0 ? rows * c->micro_cols : 0;
     b->registers = fcl_max(b->scores, b->accumulators) + b->left + 1;
     b->scores_bytes = (int64_t)sizeof(float) * c->block_m * c->block_n;
-    b->row_bytes = (int64_t)sizeof(float) * c->block_m * 3; // maximum, sum, factor that O is owed
+    b->row_bytes = (int64_t)sizeof(float) * c->block_m * 4; // two maxima, sum, factor that O is owed
     b->private_bytes =
         b->left_bytes + b->right_bytes + b->scores_bytes + b->out_bytes + b->row_bytes;
 }
@@ -68,6 +68,22 @@ static void budget_row(const struct fcl_config *c, const struct fcl_problem *p,
     budget_registers(c, p, c->block_m, b);
 }
 
+// A warp's products: 32-bit registers of each of its items.
+static void budget_mma(const struct fcl_config *c, const struct fcl_problem *p,
+                       struct fcl_budget *b)
+{
+    const struct fcl_local_layout at = fcl_local_layout(c, p);
+    const int64_t row_tiles = c->block_m / (c->items / 2), item = sizeof(float);
+    b->lanes = 1;
+    b->accumulators = row_tiles * fcl_div_up(columns(c, p), 16) * 8;
+    b->left = row_tiles * 4 * (c->held ? fcl_div_up(p->head_dim_qk, 16) : 1);
+    b->scores = row_tiles * c->block_n / 2;
+    b->registers = b->accumulators + b->scores + b->left + 4;
+    b->left_bytes = item * at.right;
+    b->right_bytes = item * (at.total - at.right);
+    b->local_bytes = item * at.total;
+}
+
 enum fcl_status fcl_config_budget(const struct fcl_config *config,
                                   const struct fcl_problem *problem, struct fcl_budget *budget,
                                   char *reason, size_t size)
@@ -91,6 +107,9 @@ enum fcl_status fcl_config_budget(const struct fcl_config *config,
         break;
     case FCL_FAMILY_ROW:
         budget_row(config, &full, budget);
+        break;
+    case FCL_FAMILY_NVIDIA_MMA:
+        budget_mma(config, &full, budget);
         break;
     default:
         budget_generic(config, &full, budget);

@@ -144,6 +144,34 @@ static int generic_default(const struct fcl_problem *p, const struct fcl_caps *c
     return 1;
 }
 
+// Shapes of the mma tile: block_m, block_n, items, held. 32 rows a warp are best: each piece of K
+// and V that a warp reads then serves two products. A handful of rows gets one warp.
+static int mma_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
+                       struct fcl_config *c)
+{
+    static const int shapes[][4] = {
+        {16, 64, 32, 0},   {128, 128, 128, 1}, {128, 64, 128, 0},
+        {128, 32, 128, 0}, {128, 64, 256, 0},  {64, 64, 128, 0},
+        {64, 32, 128, 0},  {64, 16, 128, 0},   {16, 16, 32, 0},
+    };
+    static const int slices[] = {1, 2, 4};
+    const int packed = fcl_rows_packed(FCL_FAMILY_NVIDIA_MMA, p);
+    const int64_t have = hinted_rows(p, packed);
+    const size_t shape = try % FCL_COUNT(shapes);
+    const int *s = shapes[shape == 0 && (have == 0 || have > 16) ? 1 : shape];
+    *c = (struct fcl_config){.family = FCL_FAMILY_NVIDIA_MMA,
+                             .block_m = s[0],
+                             .block_n = s[1],
+                             .items = s[2],
+                             .held = s[3],
+                             .stages = 1,
+                             .packed = packed};
+    if (try < FCL_COUNT(slices) * FCL_COUNT(shapes))
+        c->dv_split = slices[try / FCL_COUNT(shapes)];
+    c->splits = hinted_splits(p, caps, c);
+    return c->dv_split > 0;
+}
+
 // Candidate `try` of a family's defaults; 0 past the end or where the family is not made for the
 // problem.
 typedef int (*default_function)(const struct fcl_problem *p, const struct fcl_caps *caps,
@@ -153,6 +181,7 @@ static const default_function defaults[FCL_FAMILY_COUNT] = {
     [FCL_FAMILY_GENERIC] = generic_default,
     [FCL_FAMILY_VECTOR] = vector_default,
     [FCL_FAMILY_ROW] = row_default,
+    [FCL_FAMILY_NVIDIA_MMA] = mma_default,
 };
 
 // Why nothing fits: what the smallest of the first candidates, which are made for common problems,

@@ -247,8 +247,8 @@ enum fcl_status fcl_plan_launch(const struct fcl_plan *plan, cl_command_queue qu
     enum fcl_status status = check_call(plan, queue, args, wait_count, wait, &today);
     if (status)
         return status;
-    status =
-        fcl_launch_prepare(&plan->problem, &plan->config, &today, &launch, reason, sizeof reason);
+    status = fcl_launch_prepare(&plan->problem, &plan->config, fcl_device_caps(plan->device),
+                                &today, &launch, reason, sizeof reason);
     if (!status && plan->implementation == FCL_UNFUSED && launch.score_groups > UINT32_MAX)
         status = fcl_fail(reason, sizeof reason, FCL_UNSUPPORTED,
                           "the shape needs %llu work-groups, at most %u are possible",

@@ -36,7 +36,8 @@ static enum fcl_status choose(const struct fcl_problem *problem, const struct fc
 // The launch for the problem's own lengths on contiguous tensors. Placeholders stand for the
 // buffers, which the preparation only tests for NULL.
 static enum fcl_status prepare(const struct fcl_problem *problem, const struct fcl_config *config,
-                               struct fcl_launch *launch, char *reason, size_t size)
+                               const struct fcl_caps *caps, struct fcl_launch *launch, char *reason,
+                               size_t size)
 {
     static char placeholder;
     cl_mem buffer = (cl_mem)(void *)&placeholder;
@@ -49,7 +50,7 @@ static enum fcl_status prepare(const struct fcl_problem *problem, const struct f
                                             .v = {.buffer = buffer},
                                             .o = {.buffer = buffer},
                                             .lse = buffer};
-    return fcl_launch_prepare(problem, config, &args, launch, reason, size);
+    return fcl_launch_prepare(problem, config, caps, &args, launch, reason, size);
 }
 
 static void list_arguments(struct fcl_generated *generated)
@@ -64,19 +65,20 @@ static void list_arguments(struct fcl_generated *generated)
 }
 
 static enum fcl_status fill(const struct fcl_problem *problem, const struct fcl_config *config,
+                            const struct fcl_caps *caps, const char *kernel_folder,
                             struct fcl_generated *generated, char *reason, size_t size)
 {
     struct fcl_text source = {0}, label = {0};
     struct fcl_launch launch;
     enum fcl_status status =
-        fcl_spec_source(problem, config, FCL_FUSED, NULL, &source, reason, size);
+        fcl_spec_source(problem, config, FCL_FUSED, kernel_folder, &source, reason, size);
     fcl_spec_label(problem, config, FCL_FUSED, &label);
     generated->source = source.data;
     generated->label = label.data;
     generated->flags = fcl_text_copy("-cl-std=CL1.2");
     generated->storage = malloc(sizeof(struct generated_storage));
     if (!status)
-        status = prepare(problem, config, &launch, reason, size);
+        status = prepare(problem, config, caps, &launch, reason, size);
     if (!status && (source.failed || label.failed || !generated->flags || !generated->storage))
         status = fcl_fail(reason, size, FCL_OUT_OF_MEMORY, "no memory for the kernel's source");
     if (status)
@@ -91,7 +93,8 @@ static enum fcl_status fill(const struct fcl_problem *problem, const struct fcl_
 
 enum fcl_status fcl_attention_generate(const struct fcl_problem *problem,
                                        const struct fcl_caps *caps, const struct fcl_config *config,
-                                       struct fcl_generated *generated, char *reason, size_t size)
+                                       const char *kernel_folder, struct fcl_generated *generated,
+                                       char *reason, size_t size)
 {
     struct fcl_problem full;
     struct fcl_config chosen;
@@ -105,7 +108,7 @@ enum fcl_status fcl_attention_generate(const struct fcl_problem *problem,
     if (!status)
         status = choose(&full, caps, config, &chosen, reason, size);
     if (!status)
-        status = fill(&full, &chosen, generated, reason, size);
+        status = fill(&full, &chosen, caps, kernel_folder, generated, reason, size);
     if (status)
         fcl_generated_free(generated);
     return status;

@@ -14,7 +14,7 @@ struct fcl_kernel_args {
     int64_t q_strides[4], k_strides[4], v_strides[4], o_strides[4];
     int64_t q_start, k_start, v_start, o_start, lse_start;
     int64_t score_pitch, o_split, lse_split;
-    int32_t splits, q_len, k_len, heads, group, shift;
+    int32_t splits, q_len, k_len, heads, group, all_heads, together, shift;
     float unit;
 };
 
@@ -33,10 +33,10 @@ struct fcl_launch {
     uint64_t q_end, k_end, v_end, o_end, lse_end; // bytes that each buffer must have
 };
 
-// Checks a launch of a completed problem and works it out. On failure `reason` names the argument,
-// its value and what is allowed. No OpenCL call.
+// Checks a launch of a completed problem on a device and works it out. On failure `reason` names
+// the argument, its value and what is allowed. No OpenCL call.
 enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
-                                   const struct fcl_config *config,
+                                   const struct fcl_config *config, const struct fcl_caps *caps,
                                    const struct fcl_attention_args *args, struct fcl_launch *launch,
                                    char *reason, size_t size);
 

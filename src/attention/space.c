@@ -20,10 +20,34 @@ static int item_columns(const struct fcl_config *c, const struct fcl_problem *p)
     return (int)fcl_div_up(fcl_div_up(p->head_dim_v, c->dv_split), column_groups(c));
 }
 
+// Floats of a row of halves, padded to whole steps of 16 columns (kernels/tile/nvidia_mma.clh).
+static int mma_row(int64_t columns)
+{
+    return (int)fcl_div_up(columns, 16) * 8;
+}
+
+// Q, then keys, then values; Q that moves on to registers is under both. The output leaves through
+// 16 rows a warp.
+static struct fcl_local_layout mma_layout(const struct fcl_config *c, const struct fcl_problem *p)
+{
+    struct fcl_local_layout layout = {0};
+    const int key = mma_row(p->head_dim_qk);
+    const int value =
+        p->pass == FCL_PASS_FORWARD ? mma_row(fcl_div_up(p->head_dim_v, c->dv_split)) : 0;
+    const int left = c->block_m * key, out = c->items / 32 * 16 * value;
+    layout.right = c->held ? 0 : left;
+    layout.values = layout.right + c->stages * c->block_n * key;
+    layout.total = layout.values + c->block_n * value;
+    layout.total = (int)fcl_max(layout.total, fcl_max(left, out));
+    return layout;
+}
+
 struct fcl_local_layout fcl_local_layout(const struct fcl_config *config,
                                          const struct fcl_problem *problem)
 {
     struct fcl_local_layout layout = {0};
+    if (config->family == FCL_FAMILY_NVIDIA_MMA && config->dv_split >= 1)
+        return mma_layout(config, problem);
     if (config->family != FCL_FAMILY_GENERIC || config->item_rows < 1 || config->dv_split < 1 ||
         config->block_m < config->item_rows || config->items < config->block_m / config->item_rows)
         return layout;
@@ -54,7 +78,7 @@ size_t fcl_config_local_bytes(const struct fcl_config *config, const struct fcl_
 
 size_t fcl_config_group_size(const struct fcl_config *config)
 {
-    return config->family == FCL_FAMILY_GENERIC ? (size_t)config->items : 1;
+    return config->items > 0 ? (size_t)config->items : 1;
 }
 
 // ---- constraints
@@ -125,6 +149,43 @@ static enum fcl_status shape_row(const struct fcl_config *c, char *reason, size_
     return FCL_OK;
 }
 
+static enum fcl_status mma_accepts(const struct fcl_problem *p, char *reason, size_t size)
+{
+    REQUIRE((p->dtype_q == FCL_F16 || p->dtype_q == FCL_BF16) && p->dtype_k == p->dtype_q &&
+                p->dtype_v == p->dtype_q,
+            "q, k and v are %s, %s and %s; nvidia_mma is for one of f16 and bf16",
+            fcl_dtype_text(p->dtype_q), fcl_dtype_text(p->dtype_k), fcl_dtype_text(p->dtype_v));
+    REQUIRE(p->alignment % 16 == 0,
+            "alignment %d: nvidia_mma copies 16 bytes at a time; head dims that are multiples of 8 "
+            "allow for it",
+            p->alignment);
+    REQUIRE(!p->strided, "nvidia_mma needs innermost strides of 1");
+    REQUIRE(!p->guard_v, "nvidia_mma multiplies hidden rows of V by 0, guard-v forbids that");
+    return FCL_OK;
+}
+
+static enum fcl_status shape_mma(const struct fcl_config *c, const struct fcl_problem *p,
+                                 char *reason, size_t size)
+{
+    const enum fcl_status status = mma_accepts(p, reason, size);
+    if (status)
+        return status;
+    REQUIRE(c->items >= 32 && c->items <= 1024 && (c->items & (c->items - 1)) == 0,
+            "items %d is not a power of two in 32 to 1024", c->items);
+    REQUIRE(mma_row(p->head_dim_qk) / 4 <= c->items && mma_row(p->head_dim_v) / 4 <= c->items,
+            "items %d are fewer than the pieces of 16 bytes of a row", c->items);
+    REQUIRE(c->block_m % (c->items / 2) == 0,
+            "block_m %d is not a multiple of 16 rows for each of the %d warps", c->block_m,
+            c->items / 32);
+    REQUIRE(c->block_n % 16 == 0, "block_n %d is not a multiple of 16", c->block_n);
+    REQUIRE(c->held == 0 || c->held == 1, "held %d is not 0 or 1", c->held);
+    REQUIRE(c->stages == 1 || c->stages == 2, "stages %d is not 1 or 2", c->stages);
+    REQUIRE(p->head_dim_v % 8 == 0 && fcl_div_up(p->head_dim_v, c->dv_split) % 8 == 0,
+            "dv_split %d cuts the value head dim, %d, at no multiple of 8", c->dv_split,
+            p->head_dim_v);
+    return FCL_OK;
+}
+
 static enum fcl_status shape_common(const struct fcl_config *c, const struct fcl_problem *p,
                                     char *reason, size_t size)
 {
@@ -153,6 +214,8 @@ enum fcl_status fcl_config_shape(const struct fcl_config *config, const struct f
         return shape_vector(config, reason, size);
     case FCL_FAMILY_ROW:
         return shape_row(config, reason, size);
+    case FCL_FAMILY_NVIDIA_MMA:
+        return shape_mma(config, problem, reason, size);
     default:
         return shape_generic(config, problem, reason, size);
     }
@@ -173,6 +236,33 @@ static enum fcl_status limit_generic(const struct fcl_config *c, const struct fc
     REQUIRE(tiles <= GENERIC_REGISTERS,
             "%d floats in an item's register tiles, more than %d would spill", tiles,
             GENERIC_REGISTERS);
+    const size_t bytes = fcl_config_local_bytes(c, p);
+    REQUIRE(bytes <= caps->local_bytes,
+            "%zu bytes of local memory needed, the device has %llu for a group", bytes,
+            (unsigned long long)caps->local_bytes);
+    return FCL_OK;
+}
+
+#define MMA_REGISTERS 232 // of an item's tiles: 255 are there, and the loop needs some
+
+// Registers of an item's tiles: 2 x 32-bit accumulators of 16 x 8 a row tile.
+static int mma_registers(const struct fcl_config *c, const struct fcl_problem *p)
+{
+    const int row_tiles = c->block_m / (c->items / 2);
+    const int64_t out = p->pass == FCL_PASS_FORWARD ? fcl_div_up(p->head_dim_v, c->dv_split) : 0;
+    return row_tiles *
+           (int)(c->block_n / 2 + mma_row(out) + (c->held ? mma_row(p->head_dim_qk) / 2 : 0));
+}
+
+static enum fcl_status limit_mma(const struct fcl_config *c, const struct fcl_problem *p,
+                                 const struct fcl_caps *caps, char *reason, size_t size)
+{
+    REQUIRE((uint64_t)c->items <= caps->group_size,
+            "%d work-items in a group, the device allows %llu", c->items,
+            (unsigned long long)caps->group_size);
+    REQUIRE(mma_registers(c, p) <= MMA_REGISTERS,
+            "%d registers in an item's tiles, more than %d would spill", mma_registers(c, p),
+            MMA_REGISTERS);
     const size_t bytes = fcl_config_local_bytes(c, p);
     REQUIRE(bytes <= caps->local_bytes,
             "%zu bytes of local memory needed, the device has %llu for a group", bytes,
@@ -219,6 +309,8 @@ enum fcl_status fcl_config_validate(const struct fcl_config *config,
         return limit_registers(config, &full, caps, config->block_m / config->width, reason, size);
     case FCL_FAMILY_ROW:
         return limit_registers(config, &full, caps, config->block_m, reason, size);
+    case FCL_FAMILY_NVIDIA_MMA:
+        return limit_mma(config, &full, caps, reason, size);
     default:
         return limit_generic(config, &full, caps, reason, size);
     }
@@ -226,6 +318,7 @@ enum fcl_status fcl_config_validate(const struct fcl_config *config,
 
 enum fcl_status fcl_config_unfused(const struct fcl_config *config, char *reason, size_t size)
 {
+    REQUIRE(config->family != FCL_FAMILY_NVIDIA_MMA, "nvidia_mma has no unfused kernels");
     REQUIRE(!config->packed && config->splits == 1,
             "packed %d and splits %d: the unfused kernels have neither", config->packed,
             config->splits);
@@ -242,7 +335,7 @@ int fcl_rows_packed(enum fcl_family family, const struct fcl_problem *problem)
 
 // ---- enumeration
 
-#define VALUES 6 // at most, of one tunable; 0 ends a list
+#define VALUES 6 // at most, of one tunable
 
 // Which values a tunable takes: those listed, or those below the head dim and one more, which
 // stands for all of it.
@@ -251,15 +344,16 @@ enum kind { LISTED, BELOW_AND_HEAD_DIM, BELOW_AND_ZERO };
 struct tunable {
     size_t offset; // in struct fcl_config
     enum kind kind;
-    int values[VALUES + 1];
+    size_t count;
+    int values[VALUES];
 };
 
-#define TUNABLE(field, kind, ...)                 \
-    {                                             \
-        offsetof(struct fcl_config, field), kind, \
-        {                                         \
-            __VA_ARGS__                           \
-        }                                         \
+#define TUNABLE(field, kind, ...)                                                          \
+    {                                                                                      \
+        offsetof(struct fcl_config, field), kind, FCL_COUNT(((const int[]){__VA_ARGS__})), \
+        {                                                                                  \
+            __VA_ARGS__                                                                    \
+        }                                                                                  \
     }
 
 static const struct tunable generic_space[] = {
@@ -284,6 +378,15 @@ static const struct tunable row_space[] = {
     TUNABLE(micro_cols, LISTED, 1, 2, 4, 8),    TUNABLE(splits, LISTED, 1, 4, 16),
 };
 
+static const struct tunable mma_space[] = {
+    TUNABLE(block_m, LISTED, 16, 64, 128, 256),
+    TUNABLE(block_n, LISTED, 32, 64, 96, 128),
+    TUNABLE(items, LISTED, 32, 128, 256),
+    TUNABLE(held, LISTED, 0, 1),
+    TUNABLE(stages, LISTED, 1, 2),
+    TUNABLE(splits, LISTED, 1, 4, 16),
+};
+
 static const struct {
     const struct tunable *tunables;
     size_t count;
@@ -291,13 +394,14 @@ static const struct {
     [FCL_FAMILY_GENERIC] = {generic_space, FCL_COUNT(generic_space)},
     [FCL_FAMILY_VECTOR] = {vector_space, FCL_COUNT(vector_space)},
     [FCL_FAMILY_ROW] = {row_space, FCL_COUNT(row_space)},
+    [FCL_FAMILY_NVIDIA_MMA] = {mma_space, FCL_COUNT(mma_space)},
 };
 
 static size_t value_count(const struct tunable *tunable, int head_dim)
 {
     size_t count = 0;
     const int limit = tunable->kind == LISTED ? INT_MAX : head_dim;
-    while (tunable->values[count] && tunable->values[count] < limit)
+    while (count < tunable->count && tunable->values[count] < limit)
         count++;
     return count + (tunable->kind != LISTED);
 }

@@ -13,6 +13,7 @@ struct fcl_local_layout {
     int right;  // two buffers, each for a chunk of keys (d x block_n) or of values (keys x columns)
     int scores; // block_n x block_m probabilities; forward only
     int parts;  // one number a row and column group
+    int values; // nvidia_mma: block_n x columns; keys stand at `right`
     int total;
     int right_floats; // size of such a buffer
     int value_keys;   // keys of a chunk of values: as many as fit where a chunk of keys does

@@ -248,7 +248,13 @@ enum fcl_status fcl_family_usable(enum fcl_family family, const struct fcl_caps 
     if (caps->group_size < 1)
         return fcl_fail(reason, size, FCL_UNSUPPORTED,
                         "%s needs work-groups of at least 1 work-item; the device allows 0", name);
-    if (family != FCL_FAMILY_GENERIC && caps->cpu == 0)
+    if (family == FCL_FAMILY_NVIDIA_MMA && caps->nvidia_capability < 80)
+        return fcl_fail(
+            reason, size, FCL_UNSUPPORTED,
+            "%s needs an NVIDIA GPU of compute capability 8.0; the device has %llu.%llu", name,
+            (unsigned long long)caps->nvidia_capability / 10,
+            (unsigned long long)caps->nvidia_capability % 10);
+    if ((family == FCL_FAMILY_VECTOR || family == FCL_FAMILY_ROW) && caps->cpu == 0)
         return fcl_fail(reason, size, FCL_UNSUPPORTED, "%s is for CPU devices; this device is none",
                         name);
     return FCL_OK;

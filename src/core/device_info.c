@@ -41,12 +41,16 @@ static const struct query texts[] = {
     {CL_DRIVER_VERSION, AT(driver)},
 };
 
-// Local memory of a work-group that works for arrays declared in the kernel where the driver
-// reports less, by compute capability. Only what was measured is here.
+// By compute capability, what NVIDIA's driver understates: local memory of a work-group, the most
+// that arrays declared in a kernel may have (CUDA C++ programming guide, table of compute
+// capabilities) less 1 KiB for the driver's own byte, rounded up to an array's alignment; and the
+// second-level cache, of which the driver tells the first level's size, in MiB, of the common cards
+// with the least.
 static const struct {
-    uint64_t major, minor, bytes;
-} nvidia_local[] = {
-    {9, 0, 226 * 1024}, // 227 KiB less the driver's own byte, rounded up to an array's alignment
+    uint64_t capability, local_kib, cache_mib;
+} nvidia[] = {
+    {75, 63, 4},   {80, 162, 40},   {86, 98, 3},     {87, 162, 4},  {89, 98, 24},
+    {90, 226, 50}, {100, 226, 100}, {103, 226, 100}, {120, 98, 24}, {121, 98, 24},
 };
 
 // A number of any width; 0 where the driver does not tell.
@@ -153,15 +157,17 @@ static void limit_group_size(cl_device_id device, struct fcl_caps *caps)
     free(sizes);
 }
 
-static void raise_local_bytes(cl_device_id device, struct fcl_caps *caps)
+static void read_nvidia(cl_device_id device, struct fcl_caps *caps)
 {
     if (strstr(caps->vendor, "NVIDIA") == NULL)
         return;
-    const uint64_t major = read_number(device, NVIDIA_CAPABILITY_MAJOR);
-    const uint64_t minor = read_number(device, NVIDIA_CAPABILITY_MINOR);
-    for (size_t i = 0; i < FCL_COUNT(nvidia_local); i++)
-        if (nvidia_local[i].major == major && nvidia_local[i].minor == minor)
-            caps->local_bytes = nvidia_local[i].bytes;
+    caps->nvidia_capability = 10 * read_number(device, NVIDIA_CAPABILITY_MAJOR) +
+                              read_number(device, NVIDIA_CAPABILITY_MINOR);
+    for (size_t i = 0; i < FCL_COUNT(nvidia); i++)
+        if (nvidia[i].capability == caps->nvidia_capability) {
+            caps->local_bytes = nvidia[i].local_kib << 10;
+            caps->cache_bytes = nvidia[i].cache_mib << 20;
+        }
 }
 
 cl_int fcl_device_info_read(cl_device_id device, struct fcl_caps *caps)
@@ -181,6 +187,6 @@ cl_int fcl_device_info_read(cl_device_id device, struct fcl_caps *caps)
     read_extensions(device, caps);
     read_c_version(device, caps);
     limit_group_size(device, caps);
-    raise_local_bytes(device, caps);
+    read_nvidia(device, caps);
     return CL_SUCCESS;
 }

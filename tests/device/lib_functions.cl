@@ -84,7 +84,8 @@ kernel void test_softmax(global const float *tops, global const float *sums, glo
     fcl_rows origin;
     softmax_start(&x);
     for (int i = 0; i < steps; i++) {
-        const fcl_rows shrink = softmax_move(&x, rows_load(tops + i * rows + row), &origin);
+        const fcl_rows shrink = softmax_move(&x, rows_load(tops + i * rows + row));
+        origin = softmax_origin(&x);
         softmax_add(&x, rows_load(sums + i * rows + row));
         rows_store(out + (2 * i) * rows + row, shrink);
         rows_store(out + (2 * i + 1) * rows + row, origin);
@@ -105,7 +106,7 @@ kernel void test_args(global long *out, const fcl_args args)
     const long fields[] = {a->q_batch, a->q_head,  a->q_row,   a->q_col,   a->k_batch,   a->k_head,      a->k_row,
                            a->k_col,   a->v_batch, a->v_head,  a->v_row,   a->v_col,     a->o_batch,     a->o_head,
                            a->o_row,   a->o_col,   a->q_start, a->k_start, a->v_start,   a->o_start,     a->lse_start,
-                           a->score_pitch, a->o_split, a->lse_split, a->splits, a->q_len, a->k_len, a->heads, a->group, a->shift, as_int(a->unit),
+                           a->score_pitch, a->o_split, a->lse_split, a->splits, a->q_len, a->k_len, a->heads, a->group, a->all_heads, a->together, a->shift, as_int(a->unit),
                            sizeof(fcl_args)};
     for (int i = 0; i < (int)(sizeof fields / sizeof fields[0]); i++)
         out[i] = fields[i];

@@ -61,7 +61,7 @@ static void generated_source_runs_anywhere(void **state)
     if (!test_opencl_open(&opencl, NULL))
         skip();
     test_attention_init(&a, "fwd h4/2 q20 k37 d40 causal-br lse");
-    assert_int_equal(fcl_attention_generate(&a.problem, fcl_device_caps(opencl.device), NULL,
+    assert_int_equal(fcl_attention_generate(&a.problem, fcl_device_caps(opencl.device), NULL, NULL,
                                             &generated, NULL, 0),
                      FCL_OK);
     cl_kernel kernel = build(&opencl, &generated);

@@ -45,7 +45,7 @@ static void arguments_arrive_in_their_fields(void **state)
 {
     (void)state;
     for (size_t n = 0; n < case_count; n++) {
-        enum { LONGS = 24, FIELDS = 32 };
+        enum { LONGS = 24, FIELDS = 34 };
         struct fcl_kernel_args args;
         int64_t longs[LONGS];
         cl_long out[FIELDS];
@@ -58,9 +58,12 @@ static void arguments_arrive_in_their_fields(void **state)
         args.k_len = -102;
         args.heads = 103;
         args.group = 104;
-        args.shift = -105;
+        args.all_heads = 105;
+        args.together = 106;
+        args.shift = -107;
         args.unit = 1.5f;
-        const cl_long rest[] = {100, 101, -102, 103, 104, -105, bits_of(1.5f), sizeof args};
+        const cl_long rest[] = {100, 101, -102, 103,           104,
+                                105, 106, -107, bits_of(1.5f), sizeof args};
         const struct test_argument arguments[] = {
             {TEST_OUTPUT, out, sizeof out}, {TEST_VALUE, &args, sizeof args}, {0}};
         test_kernels_run(&cases[n], "test_args", 1, 1, arguments);
@@ -201,7 +204,7 @@ static const int64_t lengths[][2] = {{1, 1},   {1, 16},  {1, 40},  {9, 4},   {16
                                      {65, 63}, {48, 31}, {31, 48}, {50, 97}, {100, 3}};
 
 static void set_up_schedule(struct schedule *s, const struct test_kernels *k, enum fcl_mask mask,
-                            int64_t q_len, int64_t k_len)
+                            int64_t q_len, int64_t k_len, int together)
 {
     const int block_m = k->config.block_m;
     *s = (struct schedule){.k = k, .problem = k->problem, .limit = BLOCKS_LIMIT};
@@ -224,6 +227,8 @@ static void set_up_schedule(struct schedule *s, const struct test_kernels *k, en
         .k_len = (cl_int)k_len,
         .heads = HEADS,
         .group = HEADS / KV_HEADS,
+        .all_heads = BATCHES * HEADS,
+        .together = together,
         .shift = mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT ? (cl_int)(k_len - q_len) : 0};
     s->works = test_poisoned((size_t)s->groups * sizeof *s->works);
     s->blocks = test_poisoned((size_t)s->groups * sizeof *s->blocks);
@@ -341,16 +346,18 @@ static void the_schedule_follows_the_masks(void **state)
                 struct schedule s;
                 if ((mask != FCL_MASK_NONE) != (cases[i].problem.mask != FCL_MASK_NONE))
                     continue; // both alignments share one kernel, no mask is another
-                set_up_schedule(&s, &cases[i], (enum fcl_mask)mask, lengths[n][0], lengths[n][1]);
+                set_up_schedule(&s, &cases[i], (enum fcl_mask)mask, lengths[n][0], lengths[n][1],
+                                (int)n % (BATCHES * HEADS) + 1);
                 check_cover(&s);
                 for (cl_int g = 0; g < s.groups; g++) {
                     check_blocks(&s, s.works[g], s.blocks[g]);
                     check_views(&s, s.works[g], s.views[g]);
                 }
-                // Long rows come first where their lengths differ.
-                assert_int_equal(s.works[0][2], mask == FCL_MASK_NONE
-                                                    ? 0
-                                                    : (s.row_blocks - 1) * s.k->config.block_m);
+                // Long rows come first where their lengths differ, those of `together` heads.
+                for (cl_int g = 0; g < s.args.together * s.k->config.dv_split; g++)
+                    assert_int_equal(s.works[g][2], mask == FCL_MASK_NONE
+                                                        ? 0
+                                                        : (s.row_blocks - 1) * s.k->config.block_m);
                 free_schedule(&s);
             }
 }

@@ -14,6 +14,8 @@ static const struct test_kernels_row rows[] = {
     {"fwd h2 q37 k45 d512/16 bf16", "vector_m4n8l4k8c2"},
     {"fwd h2 q4 k45 d20/36 bf16", "row_m4n128l8k2c3"},
     {"fwd h2 q4 k45 d64", "row_m1n64l16k4c2"},
+    {"fwd h2 q37 k45 d64 f16", "nvidia_mma_m128n64w128"},
+    {"fwd h2 q37 k45 d80 bf16", "nvidia_mma_m16n32w32q1"},
 };
 
 static struct test_opencl opencl;
@@ -36,20 +38,28 @@ static void check_generic(const struct test_kernels *k, const struct fcl_budget 
                           const int *sizes)
 {
     demand(k, "accumulators", 4 * b->accumulators, sizes[OUT]);
-    demand(k, "scores", 4 * b->scores, sizes[SCORES]);
+    demand(k, "scores", 4 * b->scores, sizes[SCORES] - sizes[ROWS]);
     if (k->program.local_bytes)
         demand(k, "local_bytes", b->local_bytes, (int64_t)k->program.local_bytes);
 }
 
-// An empty tile is an int; a factor of each row is in out, two more numbers are in softmax.
+// Probabilities are in the registers of scores, two in one.
+static void check_mma(const struct test_kernels *k, const struct fcl_budget *b, const int *sizes)
+{
+    demand(k, "accumulators", 4 * b->accumulators, sizes[OUT]);
+    demand(k, "scores", 4 * b->scores + 2 * b->scores, sizes[SCORES]);
+}
+
+// An empty tile is an int; a factor of each row is in out, a maximum in scores, two more numbers
+// are in softmax.
 static void check_private(const struct test_kernels *k, const struct fcl_budget *b,
                           const int *sizes)
 {
     demand(k, "left_bytes", b->left_bytes, sizes[LEFT]);
     demand(k, "right_bytes", b->right_bytes ? b->right_bytes : (int64_t)sizeof(int), sizes[TILE]);
-    demand(k, "scores_bytes", b->scores_bytes, sizes[SCORES]);
+    demand(k, "scores_bytes", b->scores_bytes, sizes[SCORES] - sizes[ROWS]);
     demand(k, "out_bytes", b->out_bytes + sizes[ROWS], sizes[OUT]);
-    demand(k, "row_bytes", b->row_bytes, sizes[SOFTMAX] + sizes[ROWS]);
+    demand(k, "row_bytes", b->row_bytes, sizes[SOFTMAX] + 2 * sizes[ROWS]);
 }
 
 static void budgets_are_what_kernels_declare(void **state)
@@ -65,6 +75,8 @@ static void budgets_are_what_kernels_declare(void **state)
         demand(k, "group_size", budget.group_size, (int64_t)test_kernels_items(k));
         if (k->config.family == FCL_FAMILY_GENERIC)
             check_generic(k, &budget, sizes);
+        else if (k->config.family == FCL_FAMILY_NVIDIA_MMA)
+            check_mma(k, &budget, sizes);
         else
             check_private(k, &budget, sizes);
     }

@@ -13,7 +13,7 @@ FCL_FN fcl_rows rows_load(fcl_tile *t, global const float *p, long start)
 FCL_FN void rows_store(fcl_tile *t, fcl_rows x, global float *p, long start, int first, int have)
 {
     const fcl_view to = {p, start - first, 1, 1, 0, 1};
-    tile_rows_store(t, x, to, first, have);
+    tile_rows_store(t, x, 0, to, first, have);
 }
 
 // One query block x one key block a group: scores and their maxima, then 2^(score - maximum) and its sums.
@@ -36,13 +36,14 @@ kernel FCL_TILE_GROUP void test_scores(global const void *q, global const void *
     const fcl_block b = block_at(a, &w, block);
     tile_open(&t, storage);
     tile_left_load(&t, &left, view_q(a, &w, q), FCL_DTYPE_Q, FCL_HEAD_QK, w.row, a->q_len, a->unit);
-    const fcl_rows top = tile_scores(&t, &s, &left, view_k(a, &w, k), FCL_DTYPE_K, FCL_HEAD_QK, a, &w, b);
+    tile_scores(&t, &s, &left, view_k(a, &w, k), FCL_DTYPE_K, FCL_HEAD_QK, a, &w, b);
+    const fcl_rows top = tile_top(&t, &s, 0);
     tile_scores_store(&t, &s, scores, start, a->score_pitch, FCL_F32, b);
     rows_store(&t, top, tops, (long)group * FCL_BLOCK_M, w.row, a->q_len);
     fcl_rows origin;
     for (int i = 0; i < FCL_ROWS; i++)
         origin.r[i] = FCL_SELECT(top.r[i] < FCL_FLOOR, 0.0f, top.r[i]);
-    const fcl_rows sum = tile_total(&t, tile_probabilities(&t, &s, b, origin));
+    const fcl_rows sum = tile_total(&t, tile_probabilities(&t, &s, 0, b, origin));
     tile_scores_store(&t, &s, powers, start, a->score_pitch, FCL_F32, b);
     rows_store(&t, sum, sums, (long)group * FCL_BLOCK_M, w.row, a->q_len);
 }
@@ -66,7 +67,7 @@ kernel FCL_TILE_GROUP void test_matrix(global const void *matrix, global const i
     const fcl_rows top = tile_scores_load(&t, &s, matrix, start, pitch, FCL_DTYPE_Q, b, fill);
     tile_scores_store(&t, &s, copy, start, pitch, FCL_DTYPE_Q, b);
     rows_store(&t, top, tops, row_values, 0, rows);
-    const fcl_rows sum = tile_total(&t, tile_probabilities(&t, &s, b, origin));
+    const fcl_rows sum = tile_total(&t, tile_probabilities(&t, &s, 0, b, origin));
     tile_scores_store(&t, &s, powers, start, pitch, FCL_F32, b);
     rows_store(&t, sum, sums, row_values, 0, rows);
 }
@@ -93,11 +94,11 @@ kernel FCL_TILE_GROUP void test_product(global const void *p, global const void 
         const fcl_block b = {j * FCL_BLOCK_N, min(FCL_BLOCK_N, a->k_len - j * FCL_BLOCK_N), 0};
         const fcl_rows factor = rows_load(&t, factors, j * step + head * pitch + w.row);
         tile_scores_load(&t, &s, p, start, pitch, FCL_DTYPE_Q, b, 0.0f);
-        tile_out_rescale(&t, &out, factor);
+        tile_out_rescale(&t, &out, 0, factor);
         tile_accumulate(&t, &out, &s, view_v(a, &w, v), FCL_DTYPE_V, b);
     }
     const fcl_rows factor = rows_load(&t, factors, steps * step + head * pitch + w.row);
-    tile_out_store(&t, &out, view_o(a, &w, o), FCL_DTYPE_O, w.row, a->q_len, factor);
+    tile_out_store(&t, &out, 0, view_o(a, &w, o), FCL_DTYPE_O, w.row, a->q_len, factor);
     if (w.column == 0)
         rows_store(&t, factor, rows, head * pitch + w.row, w.row, a->q_len);
 }

@@ -292,6 +292,7 @@ int test_configs(struct test_opencl *opencl, const struct fcl_problem *problem,
     const struct fcl_caps *caps = fcl_device_caps(opencl->device);
     const int chunk = problem->head_dim_qk < 16 ? problem->head_dim_qk : 16;
     const int split = problem->head_dim_v > 256 && problem->head_dim_v % 4 == 0 ? 4 : 1;
+    struct fcl_config mma;
     int count = 0;
     snprintf(configs[count++], 96, "generic_m16n16w64r4d%dp%d", chunk, split);
     if (!fcl_family_usable(FCL_FAMILY_VECTOR, caps, NULL, 0)) {
@@ -300,6 +301,9 @@ int test_configs(struct test_opencl *opencl, const struct fcl_problem *problem,
         snprintf(configs[count++], 96, "row_m4n32l%dk2c2g1%s", lanes,
                  problem->pass == FCL_PASS_FORWARD ? "s3" : "");
     }
+    fcl_config_parse("nvidia_mma_m64n32w128", &mma, NULL, 0);
+    if (!fcl_config_validate(&mma, problem, caps, NULL, 0))
+        fcl_config_format(&mma, configs[count++], 96);
     return count;
 }
 

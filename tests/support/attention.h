@@ -51,7 +51,7 @@ fcl_plan *test_plan(struct test_opencl *opencl, const struct fcl_problem *proble
 
 // Configurations that a problem is tried with, one a usable family: small for quick builds. Returns
 // how many.
-#define TEST_CONFIGS 3
+#define TEST_CONFIGS 4
 int test_configs(struct test_opencl *opencl, const struct fcl_problem *problem,
                  char configs[TEST_CONFIGS][96]);
 

@@ -148,6 +148,8 @@ struct fcl_kernel_args test_kernel_args(const struct test_kernels *kernels,
         .k_len = (int32_t)p->k_len,
         .heads = (int32_t)p->heads_q,
         .group = (int32_t)(p->heads_q / p->heads_kv),
+        .all_heads = (int32_t)(p->batch * p->heads_q),
+        .together = 1,
         .shift = p->mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT ? (int32_t)(p->k_len - p->q_len) : 0,
         .unit = attention->scale};
     set_tensor(&attention->q, a.q_strides, &a.q_start);

@@ -73,8 +73,8 @@ static const struct {
       .right_bytes = 0,
       .scores_bytes = 64 * 64 * 4,
       .out_bytes = 64 * 64 * 4,
-      .row_bytes = 64 * 3 * 4,
-      .private_bytes = 49920}},
+      .row_bytes = 64 * 4 * 4,
+      .private_bytes = 50176}},
     // Halves are copied: 32 values of 20 columns; 20 columns make 7 register tiles of 3.
     {"fwd q128 d80/40 f16",
      "vector_m16n32l8k4c3p2",
@@ -88,8 +88,8 @@ static const struct {
       .right_bytes = 32 * 20 * 4,
       .scores_bytes = 16 * 32 * 4,
       .out_bytes = 16 * 21 * 4,
-      .row_bytes = 16 * 3 * 4,
-      .private_bytes = 11264}},
+      .row_bytes = 16 * 4 * 4,
+      .private_bytes = 11328}},
     // A register tile of 8 keys x 512 head dims is more than 8 values x 16 columns; fp32 is copied
     // only where columns may be apart.
     {"fwd q128 d512/16 strided",
@@ -104,8 +104,8 @@ static const struct {
       .right_bytes = 8 * 512 * 4,
       .scores_bytes = 4 * 8 * 4,
       .out_bytes = 4 * 16 * 4,
-      .row_bytes = 4 * 3 * 4,
-      .private_bytes = 25008}},
+      .row_bytes = 4 * 4 * 4,
+      .private_bytes = 25024}},
     // Rows are whole vectors: 20 head dims fill 3, 36 fill 5.
     {"fwd q4 k128 d20/36 bf16",
      "row_m4n128l8k2c3",
@@ -119,8 +119,8 @@ static const struct {
       .right_bytes = 0,
       .scores_bytes = 4 * 128 * 4,
       .out_bytes = 4 * 40 * 4,
-      .row_bytes = 4 * 3 * 4,
-      .private_bytes = 3120}},
+      .row_bytes = 4 * 4 * 4,
+      .private_bytes = 3136}},
     {"lse q4 k128 d20",
      "row_m4n128l8k2c3",
      {.group_size = 1,
@@ -133,8 +133,8 @@ static const struct {
       .right_bytes = 0,
       .scores_bytes = 4 * 128 * 4,
       .out_bytes = 0,
-      .row_bytes = 4 * 3 * 4,
-      .private_bytes = 2480}},
+      .row_bytes = 4 * 4 * 4,
+      .private_bytes = 2496}},
 };
 
 static void budgets_are_those_computed_by_hand(void **state)

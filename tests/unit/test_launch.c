@@ -5,6 +5,7 @@
 #include "attention/problem.h"
 
 static struct fcl_launch launch;
+static struct fcl_caps caps; // of the device
 static char reason[256];
 
 static struct fcl_problem problem_of(const char *text)
@@ -26,7 +27,7 @@ static enum fcl_status prepare(const struct fcl_problem *problem, const char *co
     args.shape = (struct fcl_shape){problem->batch, problem->heads_q, problem->heads_kv,
                                     problem->q_len, problem->k_len};
     args.q.buffer = args.k.buffer = args.v.buffer = args.o.buffer = args.lse = buffer;
-    return fcl_launch_prepare(problem, &parsed, &args, &launch, reason, sizeof reason);
+    return fcl_launch_prepare(problem, &parsed, &caps, &args, &launch, reason, sizeof reason);
 }
 
 static const struct fcl_attention_args plain = {.struct_size = sizeof plain};
@@ -47,6 +48,36 @@ static void contiguous_strides_follow_the_layout(void **state)
     assert_int_equal(prepare(&bshd, "vector_m8n32l4k4c4", plain), FCL_OK);
     assert_memory_equal(launch.args.q_strides, q_bshd, sizeof q);
     assert_memory_equal(launch.args.v_strides, v_bshd, sizeof v);
+}
+
+static void causal_heads_go_together_as_the_cache_allows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem;
+        uint64_t gpu, cache_bytes;
+        int all_heads, together;
+    } rows[] = {
+        {"fwd b2 h8 q1024 d64 f16 causal-br", 1, 3 << 20, 16, 4}, // 256 KiB a head
+        {"fwd b2 h8 q1024 d64 f16 causal-tl", 1, 3 << 20, 16, 4},
+        {"fwd b2 h8/4 q1024 d64 f16 causal-br", 1, 3 << 20, 16, 8},
+        {"fwd b2 h8 q1024 d64 f16 causal-br", 1, 300 << 20, 16, 16}, // all
+        {"fwd b2 h8 q1024 d64 f16 causal-br", 1, 1, 16, 1},
+        {"fwd b2 h8 q1024 d64 f16 causal-br", 1, 0, 16, 1}, // not told
+        {"fwd b2 h8 q1024 d64 f16 causal-br", 0, 3 << 20, 16, 1},
+        {"fwd b2 h8 q1024 d64 f16", 1, 3 << 20, 16, 1},
+        {"fwd b2 h8 q1024 k0 d64 f16 causal-br", 1, 3 << 20, 16, 16},
+    };
+    for (size_t i = 0; i < FCL_COUNT(rows); i++) {
+        const struct fcl_problem problem = problem_of(rows[i].problem);
+        caps = (struct fcl_caps){.gpu = rows[i].gpu, .cache_bytes = rows[i].cache_bytes};
+        assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64s4", plain), FCL_OK);
+        assert_int_equal(launch.args.all_heads, rows[i].all_heads);
+        assert_int_equal(launch.args.together, rows[i].together);
+        assert_int_equal(launch.part_args.all_heads, rows[i].all_heads);
+        assert_int_equal(launch.part_args.together, rows[i].together);
+    }
+    caps = (struct fcl_caps){0};
 }
 
 static void alignment_decides_the_shift(void **state)
@@ -207,6 +238,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(contiguous_strides_follow_the_layout),
+        cmocka_unit_test(causal_heads_go_together_as_the_cache_allows),
         cmocka_unit_test(alignment_decides_the_shift),
         cmocka_unit_test(grid_covers_every_row_and_slice),
         cmocka_unit_test(grid_limits),

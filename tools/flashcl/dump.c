@@ -152,8 +152,9 @@ static int dump_problem(struct dump *dump)
     if (code != EXIT_OK) {
         return code;
     }
-    enum fcl_status status = fcl_attention_generate(&dump->problems.entries[0].problem, &dump->caps,
-                                                    dump->chosen, &kernel, reason, sizeof(reason));
+    enum fcl_status status =
+        fcl_attention_generate(&dump->problems.entries[0].problem, &dump->caps, dump->chosen,
+                               dump->options->kernel_folder, &kernel, reason, sizeof(reason));
     if (status == FCL_OK) {
         code = write_kernel(dump, &kernel);
     } else {
