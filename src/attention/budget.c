@@ -40,7 +40,8 @@ static void budget_registers(const struct fcl_config *c, const struct fcl_proble
     b->accumulators = columns(c, p) > 0 ? rows * c->micro_cols : 0;
     b->registers = fcl_max(b->scores, b->accumulators) + b->left + 1;
     b->scores_bytes = (int64_t)sizeof(float) * c->block_m * c->block_n;
-    b->row_bytes = (int64_t)sizeof(float) * c->block_m * 4; // two maxima, sum, factor that O is owed
+    b->row_bytes =
+        (int64_t)sizeof(float) * c->block_m * 4; // two maxima, sum, factor that O is owed
     b->private_bytes =
         b->left_bytes + b->right_bytes + b->scores_bytes + b->out_bytes + b->row_bytes;
 }

@@ -16,4 +16,8 @@ int64_t fcl_reference_visible(enum fcl_mask mask, int64_t i, int64_t q_len, int6
 // The scale, or the default where it is 0.
 float fcl_reference_scale(float scale, int head_dim_qk);
 
+// Whether two results of `count` elements agree, row by row of `row` elements: within rounding
+// relative to the largest number of the first one's row.
+int fcl_rows_agree(const void *a, const void *b, enum fcl_dtype dtype, size_t count, size_t row);
+
 #endif

@@ -151,3 +151,35 @@ enum fcl_status fcl_reference_compare(const struct fcl_reference *reference, int
     note(comparison, ratio_of(error, allowed), b, h, i, -1);
     return FCL_OK;
 }
+
+// ---- two results
+
+// Numbers too small to be normal are rounded to whole steps.
+static int row_agrees(const void *a, const void *b, enum fcl_dtype dtype, size_t first,
+                      size_t count)
+{
+    static const double roundoff[] = {
+        [FCL_F32] = 0x1p-24, [FCL_F16] = 0x1p-11, [FCL_BF16] = 0x1p-8};
+    static const double step[] = {[FCL_F32] = 0x1p-149, [FCL_F16] = 0x1p-24, [FCL_BF16] = 0x1p-133};
+    double most = 0.0, worst = 0.0;
+    for (size_t i = first; i < first + count; i++) {
+        const double x = fcl_element_load(a, dtype, (int64_t)i);
+        const double y = fcl_element_load(b, dtype, (int64_t)i);
+        if (isfinite(x))
+            most = fmax(most, fabs(x));
+        if (x == y || (isnan(x) && isnan(y)))
+            continue;
+        if (!isfinite(x) || !isfinite(y))
+            return 0;
+        worst = fmax(worst, fabs(x - y));
+    }
+    return worst <= (8 * roundoff[dtype] + 0x1p-16) * most + 4 * step[dtype];
+}
+
+int fcl_rows_agree(const void *a, const void *b, enum fcl_dtype dtype, size_t count, size_t row)
+{
+    for (size_t first = 0; first < count; first += row)
+        if (!row_agrees(a, b, dtype, first, row))
+            return 0;
+    return 1;
+}

@@ -243,7 +243,7 @@ static enum fcl_status limit_generic(const struct fcl_config *c, const struct fc
     return FCL_OK;
 }
 
-#define MMA_REGISTERS 232 // of an item's tiles: 255 are there, and the loop needs some
+#define MMA_REGISTERS 200 // of an item's tiles: 255 are there, and the loop needs the others
 
 // Registers of an item's tiles: 2 x 32-bit accumulators of 16 x 8 a row tile.
 static int mma_registers(const struct fcl_config *c, const struct fcl_problem *p)

@@ -8,6 +8,7 @@
 #include "check.h"
 #include "core/timing.h"
 #include "problem.h"
+#include "reference.h"
 #include "trials.h"
 
 #define KEPT 6         // plans of the best, ready for finals
@@ -158,36 +159,6 @@ enum fcl_status fcl_trials_store(fcl_trials *t, const struct fcl_config *config)
 
 // ---- verification
 
-// Whether a row agrees with that of the first accepted candidate, within rounding relative to its
-// largest number; numbers too small to be normal are rounded to whole steps.
-static int row_agrees(const void *a, const void *b, enum fcl_dtype dtype, size_t first,
-                      size_t count)
-{
-    static const double roundoff[] = {
-        [FCL_F32] = 0x1p-24, [FCL_F16] = 0x1p-11, [FCL_BF16] = 0x1p-8};
-    static const double step[] = {[FCL_F32] = 0x1p-149, [FCL_F16] = 0x1p-24, [FCL_BF16] = 0x1p-133};
-    double most = 0.0, worst = 0.0;
-    for (size_t i = first; i < first + count; i++) {
-        const double x = fcl_element_load(a, dtype, (int64_t)i);
-        const double y = fcl_element_load(b, dtype, (int64_t)i);
-        if (x == y || (isnan(x) && isnan(y)))
-            continue;
-        if (!isfinite(x) || !isfinite(y))
-            return 0;
-        most = fmax(most, fabs(x));
-        worst = fmax(worst, fabs(x - y));
-    }
-    return worst <= (8 * roundoff[dtype] + 0x1p-16) * most + 4 * step[dtype];
-}
-
-static int all_agree(const void *a, const void *b, enum fcl_dtype dtype, size_t count, size_t row)
-{
-    for (size_t first = 0; first < count; first += row)
-        if (!row_agrees(a, b, dtype, first, row))
-            return 0;
-    return 1;
-}
-
 // Runs a candidate once and judges its outputs; takes them as the standard if they are the first.
 static enum fcl_status verify(struct fcl_trials *t, const struct fcl_plan *plan,
                               struct fcl_comparison *comparison, const char **reason)
@@ -203,10 +174,10 @@ static enum fcl_status verify(struct fcl_trials *t, const struct fcl_plan *plan,
     const size_t o_count = t->bench.o_bytes / fcl_dtype_size(p->dtype_o);
     const size_t lse_count = t->bench.lse_bytes / sizeof(float);
     if (!status && t->accepted_o &&
-        !all_agree(t->accepted_o, o, p->dtype_o, o_count, (size_t)p->head_dim_v))
+        !fcl_rows_agree(t->accepted_o, o, p->dtype_o, o_count, (size_t)p->head_dim_v))
         status = FCL_WRONG_RESULT;
     if (!status && t->accepted_lse &&
-        !all_agree(t->accepted_lse, lse, FCL_F32, lse_count, lse_count))
+        !fcl_rows_agree(t->accepted_lse, lse, FCL_F32, lse_count, lse_count))
         status = FCL_WRONG_RESULT;
     if (status == FCL_WRONG_RESULT && comparison->ratio <= 1.0)
         *reason = "differs from the first accepted candidate";

@@ -391,7 +391,7 @@ static void workspace_is_demanded(void **state)
     struct fcl_problem problem;
     size_t bytes;
     assert_int_equal(fcl_problem_parse("fwd h2 q64 k64 d16 f16", &problem, NULL, 0), FCL_OK);
-    fcl_plan *plan = test_plan(&opencl, &problem, FCL_UNFUSED, NULL);
+    fcl_plan *plan = test_plan(&opencl, &problem, FCL_UNFUSED, "generic_m16n16w64r4d16");
     fcl_plan *fused = test_plan(&opencl, &problem, FCL_FUSED, NULL);
     const struct fcl_shape shape = {1, 2, 2, 64, 64}, huge = {1, 2, 2, 1 << 20, 1 << 20};
     assert_int_equal(fcl_plan_workspace_size(plan, &shape, &bytes), FCL_OK);

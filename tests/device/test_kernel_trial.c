@@ -274,7 +274,7 @@ static void accumulating_kernels_are_restored(void **state)
                                                  .expected = expected,
                                                  .expected_count = sizeof expected};
     fcl_space_destroy(&f->space);
-    f->space = test_space((const char *const[]){"SLOW", "20001,1,2001", NULL}, NULL);
+    f->space = test_space((const char *const[]){"SLOW", "60001,1,6001", NULL}, NULL);
     f->spec = (struct fcl_kernel_spec){.struct_size = sizeof f->spec,
                                        .source = accumulating,
                                        .name = "k",
@@ -283,7 +283,7 @@ static void accumulating_kernels_are_restored(void **state)
                                        .local = {"64"},
                                        .arguments = &argument,
                                        .argument_count = 1};
-    const uint64_t standard = test_point(f->space, "SLOW=2001");
+    const uint64_t standard = test_point(f->space, "SLOW=6001");
     const struct fcl_kernel_tune_options options = {
         .struct_size = sizeof options,
         .tuner = {.search = {.seed_points = &standard, .seed_point_count = 1}}};

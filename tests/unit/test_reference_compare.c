@@ -7,6 +7,7 @@
 
 #include <flashcl/tune.h>
 
+#include "attention/reference.h"
 #include "core/common.h"
 #include "core/element.h"
 #include "noise.h"
@@ -499,9 +500,39 @@ static void wrong_arguments_are_refused(void **state)
     assert_memory_equal(&c, &zero, sizeof c);
 }
 
+// Rounding is forgiven relative to the row's largest number, also where that one is equal.
+static void results_agree_within_rounding(void **state)
+{
+    (void)state;
+    static const struct {
+        float a[4], b[4]; // two rows
+        int agree;
+    } rows[] = {
+        {{1, 2, 3, 4}, {1, 2, 3, 4}, 1},
+        {{4, 0.001f, 1, 1}, {4, 0.0011f, 1, 1}, 1},
+        {{4, 0.001f, 1, 1}, {4, 0.1f, 1, 1}, 0},
+        {{4, 1, 0.001f, 0.001f}, {4, 1, 0.001f, 0.0012f}, 0}, // the other row's number is no help
+        {{NAN, 0.001f, 1, 1}, {NAN, 0.001f, 1, 1}, 1},
+        {{NAN, 1, 1, 1}, {1, 1, 1, 1}, 0},
+        {{INFINITY, 0.001f, 1, 1}, {INFINITY, 0.0011f, 1, 1}, 0},
+        {{1, 1, 1, 1}, {INFINITY, 1, 1, 1}, 0},
+        {{0, 0, 1, 1}, {0, 1e-7f, 1, 1}, 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint16_t a[4], b[4];
+        for (int n = 0; n < 4; n++) {
+            fcl_element_store(a, FCL_F16, n, rows[i].a[n]);
+            fcl_element_store(b, FCL_F16, n, rows[i].b[n]);
+        }
+        if (fcl_rows_agree(a, b, FCL_F16, 4, 2) != rows[i].agree)
+            fail_msg("row %zu: should be %d", i, rows[i].agree);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_agree_within_rounding),
         cmocka_unit_test(right_results_pass_and_faults_do_not),
         cmocka_unit_test(long_rows_pass_and_half_sums_do_not),
         cmocka_unit_test(exact_results_pass),

@@ -1,0 +1,204 @@
+// The family for NVIDIA's matrix units, without a device: where it is usable, what it is for, its
+// defaults.
+#include "cmocka_all.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "attention/problem.h"
+#include "attention/select.h"
+#include "attention/space.h"
+#include "devices.h"
+
+static struct fcl_caps nvidia(uint64_t capability, uint64_t local_bytes)
+{
+    struct fcl_caps caps = test_gpu(local_bytes, 1024);
+    caps.nvidia_capability = capability;
+    caps.compute_units = 132;
+    return caps;
+}
+
+static struct fcl_problem problem_of(const char *text)
+{
+    struct fcl_problem problem, full = {0};
+    char reason[256];
+    if (fcl_problem_parse(text, &problem, reason, sizeof reason) ||
+        fcl_problem_complete(&problem, &full, reason, sizeof reason))
+        fail_msg("%s: %s", text, reason);
+    return full;
+}
+
+static void it_needs_compute_capability_8(void **state)
+{
+    (void)state;
+    const struct fcl_caps old = nvidia(75, 64512), none = test_gpu(231424, 1024),
+                          ampere = nvidia(80, 165888);
+    char reason[256] = "";
+    assert_int_equal(fcl_family_usable(FCL_FAMILY_NVIDIA_MMA, &ampere, reason, sizeof reason),
+                     FCL_OK);
+    assert_int_equal(fcl_family_usable(FCL_FAMILY_NVIDIA_MMA, &old, reason, sizeof reason),
+                     FCL_UNSUPPORTED);
+    assert_non_null(strstr(reason, "capability 8.0; the device has 7.5"));
+    assert_int_equal(fcl_family_usable(FCL_FAMILY_NVIDIA_MMA, &none, reason, sizeof reason),
+                     FCL_UNSUPPORTED);
+}
+
+static void defaults_follow_head_dim_rows_and_local_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem;
+        uint64_t local_bytes;
+        const char *config;
+    } rows[] = {
+        {"fwd b4 h32 q4096 d64 f16", 231424, "nvidia_mma_m128n128w128"},
+        {"fwd b4 h32 q4096 d64 bf16", 49152, "nvidia_mma_m128n128w128"},
+        {"fwd b4 h32 q4096 d80 f16", 231424, "nvidia_mma_m128n64w128"},
+        {"fwd b4 h32 q4096 d128 f16 causal-br", 231424, "nvidia_mma_m128n64w128"},
+        {"fwd b4 h32 q4096 d128 f16 causal-br", 49152, "nvidia_mma_m128n32w128"},
+        {"fwd b4 h32 q4096 d192/128 f16", 231424, "nvidia_mma_m128n64w128"},
+        {"fwd b4 h32 q4096 d256 f16", 231424, "nvidia_mma_m128n64w256"},
+        {"fwd b4 h32 q4096 d256 f16", 49152, "nvidia_mma_m64n16w128"},
+        {"fwd b4 h32 q4096 d512 f16", 231424, "nvidia_mma_m128n64w256p2"},
+        {"fwd b64 h32/8 q1 k8192 d128 f16 causal-br", 231424, "nvidia_mma_m16n64w32g1"},
+        {"fwd b1 h32/8 q1 k8192 d128 f16 causal-br", 231424, "nvidia_mma_m16n64w32g1s8"},
+        {"fwd b64 h32 q16 k8192 d128 f16", 231424, "nvidia_mma_m16n64w32"},
+        {"lse b4 h32 q4096 d64 f16", 231424, "nvidia_mma_m128n128w128"},
+        {"fwd b4 h32 q4096 d64", 231424, "generic_m128n64w128r8d64"}, // fp32
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct fcl_caps caps = nvidia(80, rows[i].local_bytes);
+        const struct fcl_problem problem = problem_of(rows[i].problem);
+        struct fcl_config config;
+        char text[96], reason[256] = "";
+        if (fcl_config_default(&problem, &caps, &config, reason, sizeof reason))
+            fail_msg("%s: %s", rows[i].problem, reason);
+        fcl_config_format(&config, text, sizeof text);
+        if (strcmp(text, rows[i].config) != 0)
+            fail_msg("%s: %s", rows[i].problem, text);
+        assert_int_equal(fcl_config_validate(&config, &problem, &caps, reason, sizeof reason),
+                         FCL_OK);
+    }
+}
+
+static void what_it_is_not_for_is_refused_with_a_reason(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem, *config, *reason;
+    } rows[] = {
+        {"fwd h8 q64 d64", "nvidia_mma_m128n64w128", "q, k and v are f32, f32 and f32"},
+        {"fwd h8 q64 d64 q:f16 k:bf16 v:f16 o:f16", "nvidia_mma_m128n64w128", "f16, bf16 and f16"},
+        {"fwd h8 q64 d20 f16", "nvidia_mma_m128n64w128", "alignment 8"},
+        {"fwd h8 q64 d64 f16 align=8", "nvidia_mma_m128n64w128", "alignment 8"},
+        {"fwd h8 q64 d64 f16 strided", "nvidia_mma_m128n64w128", "innermost strides of 1"},
+        {"fwd h8 q64 d64 f16 guard-v", "nvidia_mma_m128n64w128", "guard-v"},
+        {"fwd h8 q64 d64 f16", "nvidia_mma_m128n64w96", "items 96"},
+        {"fwd h8 q64 d64 f16", "nvidia_mma_m128n64w16", "items 16"},
+        {"fwd h8 q64 d64 f16", "nvidia_mma_m96n64w128", "block_m 96"},
+        {"fwd h8 q64 d64 f16", "nvidia_mma_m128n40w128", "block_n 40"},
+        {"fwd h8 q64 d64 f16", "nvidia_mma_m128n64w128q2", "held 2"},
+        {"fwd h8 q64 d64 f16", "nvidia_mma_m128n64w128t3", "stages 3"},
+        {"fwd h8 q64 d64 f16", "nvidia_mma_m128n64w128p3", "dv_split 3"},
+        {"fwd h8 q64 d64 f16", "nvidia_mma_m128n128w128q1", "224 registers"},
+        {"fwd h8 q64 d512 f16", "nvidia_mma_m16n16w32p8", "items 32 are fewer"},
+        {"fwd h8 q64 d64 f16", "nvidia_mma_m256n32w512t2", "512 work-items"},
+        {"fwd h8 q64 d128 f16", "nvidia_mma_m256n64w256", "98304 bytes of local memory needed"},
+    };
+    struct fcl_caps caps = nvidia(86, 65536);
+    caps.group_size = 256;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct fcl_problem problem = problem_of(rows[i].problem);
+        struct fcl_config config;
+        char reason[256] = "";
+        assert_int_equal(fcl_config_parse(rows[i].config, &config, reason, sizeof reason), FCL_OK);
+        assert_int_equal(fcl_config_validate(&config, &problem, &caps, reason, sizeof reason),
+                         FCL_UNSUPPORTED);
+        if (strstr(reason, rows[i].reason) == NULL)
+            fail_msg("%s with %s: %s", rows[i].problem, rows[i].config, reason);
+    }
+}
+
+static void local_memory_holds_q_k_and_v(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem, *config;
+        size_t bytes;
+    } rows[] = {
+        {"fwd h8 q64 d128 f16", "nvidia_mma_m128n64w128", (128 + 64 + 64) * 256},
+        {"fwd h8 q64 d128 f16", "nvidia_mma_m128n64w128t2", (128 + 2 * 64 + 64) * 256},
+        {"fwd h8 q64 d64 f16", "nvidia_mma_m128n96w128q1", 2 * 96 * 128},
+        {"fwd h8 q64 d64 f16", "nvidia_mma_m128n32w128q1", 128 * 128}, // Q on its way to registers
+        {"fwd h8 q64 d72/40 f16", "nvidia_mma_m64n32w128", (64 + 32) * 160 + 32 * 96},
+        {"fwd h8 q64 d16/256 f16", "nvidia_mma_m64n16w128q1", 4 * 16 * 512}, // O on its way out
+        {"lse h8 q64 d64 f16", "nvidia_mma_m128n64w128", (128 + 64) * 128},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct fcl_problem problem = problem_of(rows[i].problem);
+        struct fcl_config config;
+        assert_int_equal(fcl_config_parse(rows[i].config, &config, NULL, 0), FCL_OK);
+        if (fcl_config_local_bytes(&config, &problem) != rows[i].bytes)
+            fail_msg("%s with %s: %zu bytes", rows[i].problem, rows[i].config,
+                     fcl_config_local_bytes(&config, &problem));
+        assert_int_equal(fcl_config_group_size(&config), 128);
+    }
+}
+
+// The baseline has no kernels of this family: another one is chosen.
+static void unfused_kernels_are_of_another_family(void **state)
+{
+    (void)state;
+    const struct fcl_caps caps = nvidia(90, 231424);
+    const struct fcl_problem problem = problem_of("fwd h8 q64 d64 f16");
+    struct fcl_choice choices[FCL_CHOICES];
+    const size_t count = fcl_select(&problem, FCL_UNFUSED, &caps, NULL, choices, NULL, 0);
+    assert_true(count > 0);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(choices[i].config.family, FCL_FAMILY_GENERIC);
+    assert_true(fcl_select(&problem, FCL_FUSED, &caps, NULL, choices, NULL, 0) > 1);
+    assert_int_equal(choices[0].config.family, FCL_FAMILY_NVIDIA_MMA);
+}
+
+struct visits {
+    int valid, wrong;
+};
+
+static int count_visit(void *user, const struct fcl_config *config, enum fcl_status status,
+                       const char *reason)
+{
+    struct visits *visits = user;
+    if (config->family != FCL_FAMILY_NVIDIA_MMA)
+        return 0;
+    visits->valid += status == FCL_OK;
+    visits->wrong += status != FCL_OK && *reason == 0;
+    return 0;
+}
+
+static void its_space_is_worth_searching(void **state)
+{
+    (void)state;
+    static const char *const problems[] = {"fwd b4 h16 q2048 d64 f16", "fwd b4 h16 q2048 d128 bf16",
+                                           "fwd b4 h16 q2048 d256 f16"};
+    const struct fcl_caps caps = nvidia(90, 231424);
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        const struct fcl_problem problem = problem_of(problems[i]);
+        struct visits visits = {0};
+        fcl_config_space(&problem, &caps, count_visit, &visits);
+        assert_in_range(visits.valid, 20, 300);
+        assert_int_equal(visits.wrong, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_needs_compute_capability_8),
+        cmocka_unit_test(defaults_follow_head_dim_rows_and_local_memory),
+        cmocka_unit_test(what_it_is_not_for_is_refused_with_a_reason),
+        cmocka_unit_test(local_memory_holds_q_k_and_v),
+        cmocka_unit_test(unfused_kernels_are_of_another_family),
+        cmocka_unit_test(its_space_is_worth_searching),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
