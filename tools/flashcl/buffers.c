@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define FILL_ELEMENTS 65536 // written at once
+#define FILL_ELEMENTS 1048576 // written at once; larger tensors repeat them
 
 static enum fcl_dtype tensor_type(const struct fcl_problem *problem, enum buffer_role role)
 {
@@ -157,11 +157,11 @@ static enum fcl_status fill_one(struct session *session, struct buffers *buffers
     size_t count = buffers_elements(problem, role), size = fcl_dtype_size(type);
     uint64_t state = UINT64_C(88172645463325252) + (uint64_t)role;
     cl_int status = CL_SUCCESS;
+    for (size_t i = 0; i < count && i < FILL_ELEMENTS; i++) {
+        fcl_element_store(block, type, (int64_t)i, next_random(&state));
+    }
     for (size_t done = 0; done < count && status == CL_SUCCESS; done += FILL_ELEMENTS) {
         size_t part = count - done < FILL_ELEMENTS ? count - done : FILL_ELEMENTS;
-        for (size_t i = 0; i < part; i++) {
-            fcl_element_store(block, type, (int64_t)i, next_random(&state));
-        }
         status = clEnqueueWriteBuffer(session->queue, buffers->tensors[role], CL_TRUE, done * size,
                                       part * size, block, 0, NULL, NULL);
     }
