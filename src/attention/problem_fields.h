@@ -8,10 +8,11 @@
 enum fcl_field_kind {
     KIND_NUMBER, // key and number
     KIND_PAIR,   // key and number, then / and the number of the next field where that differs
-    KIND_SECOND, // written by the pair before it
+    KIND_SECOND, // written by the pair or window before it
     KIND_CHOICE, // key and one of the words; the value is the word's index
     KIND_DTYPE,  // the same; one word without a key stands for all four
-    KIND_FLAG    // the key alone means 1
+    KIND_FLAG,   // the key alone means 1
+    KIND_WINDOW  // key and the numbers of the next two fields; it means 1
 };
 
 // Batch, heads and lengths stay below this, so that positions rounded up to a block fit 32 bits.
@@ -33,7 +34,10 @@ enum fcl_field_kind {
     X(dtype_k, DTYPE, "k:", 0, 2, dtype_words)               \
     X(dtype_v, DTYPE, "v:", 0, 2, dtype_words)               \
     X(dtype_o, DTYPE, "o:", 0, 2, dtype_words)               \
-    X(mask, CHOICE, "", 0, 2, mask_words)                    \
+    X(mask, CHOICE, "", 0, 4, mask_words)                    \
+    X(window, WINDOW, "win=", 0, 1, NULL)                    \
+    X(window_left, SECOND, NULL, -1, FCL_COUNT_LIMIT, NULL)  \
+    X(window_right, SECOND, NULL, -1, FCL_COUNT_LIMIT, NULL) \
     X(lse, FLAG, "lse", 0, 1, NULL)                          \
     X(guard_v, FLAG, "guard-v", 0, 1, NULL)                  \
     X(strided, FLAG, "strided", 0, 1, NULL)                  \

@@ -208,7 +208,10 @@ enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_atten
         .o = as_argument(o, &a->o, GUARD),
         .lse = lse,
         .lse_offset = GUARD,
-        .scale = a->scale};
+        .scale = a->scale,
+        .window = p->window,
+        .window_left = p->window_left,
+        .window_right = p->window_right};
     args.workspace = workspace_buffer(opencl, plan, &args.shape);
     cl_event event = NULL;
     *outside = 0;
