@@ -182,6 +182,7 @@ struct fcl_attention_args {
     int window;    // 1: the window is the one below; 0: as the plan's problem says. A side that
                    // the problem leaves unbounded stays so, a bounded one stays bounded
     int64_t window_left, window_right; // keys beside i' that a query sees; -1: unbounded
+    float softcap; // above 0, of a problem with a softcap; 0: as the problem says
 };
 
 #ifndef __cplusplus

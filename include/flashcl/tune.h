@@ -167,7 +167,7 @@ FCL_API size_t fcl_config_local_bytes(const struct fcl_config *config,
     X(right_bytes, "copy of a part of K or V, whichever is larger; 0: read where they are") \
     X(scores_bytes, "block of scores, later probabilities")                                 \
     X(out_bytes, "rows of the output that do not stay in registers")                        \
-    X(row_bytes, "numbers of each row: maxima, sum, factor; generic: what items exchange") \
+    X(row_bytes, "numbers of each row: maxima, sum, factor; generic: what items exchange")  \
     X(local_bytes, "sum of these in local memory")                                          \
     X(private_bytes, "sum of these in private arrays")
 
@@ -267,6 +267,7 @@ struct fcl_reference {
     const struct fcl_problem *problem;
     struct fcl_host_tensor q, k, v;
     float scale;
+    float softcap; // 0: the problem's
 };
 
 // One row of attention: batch b, query head h, query i. `o` and `magnitude` hold head_dim_v

@@ -123,7 +123,8 @@ enum fcl_status fcl_bench_init(struct fcl_bench *bench, struct fcl_device *devic
         .shape = {p->batch, p->heads_q, p->heads_kv, p->q_len, p->k_len},
         .window = p->window,
         .window_left = p->window_left,
-        .window_right = p->window_right};
+        .window_right = p->window_right,
+        .softcap = (float)p->softcap};
     return make_tensors(bench, fill, seed);
 }
 

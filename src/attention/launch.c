@@ -8,7 +8,8 @@
 #define LENGTH_LIMIT (INT64_C(1) << 30) // positions are ints in kernels
 #define POSITION_LIMIT \
     (INT32_MAX - INT64_C(2048)) // so are a query's place and a block of rows more
-#define GROUP_LIMIT UINT32_MAX  // so are numbers of work-groups, unsigned
+#define LOG2_E 1.44269504f
+#define GROUP_LIMIT UINT32_MAX // so are numbers of work-groups, unsigned
 
 enum fcl_status fcl_shape_complete(const struct fcl_shape *given, struct fcl_shape *shape,
                                    char *reason, size_t size)
@@ -327,7 +328,7 @@ static enum fcl_status prepare_tensors(const struct fcl_problem *p, const struct
 }
 
 static void prepare_numbers(const struct fcl_problem *p, const struct fcl_shape *s, float scale,
-                            struct fcl_kernel_args *a)
+                            float softcap, struct fcl_kernel_args *a)
 {
     a->q_len = (int32_t)s->q_len;
     a->k_len = (int32_t)s->k_len;
@@ -338,7 +339,9 @@ static void prepare_numbers(const struct fcl_problem *p, const struct fcl_shape 
         a->shift = (int32_t)fcl_min(shift + fcl_problem_reach_right(p), s->k_len);
     if (fcl_problem_bounds_left(p))
         a->first = (int32_t)fcl_max(shift - fcl_problem_reach_left(p), -s->q_len);
-    a->unit = (scale != 0.0f ? scale : 1.0f / sqrtf((float)p->head_dim_qk)) * 1.44269504f;
+    a->unit = (scale != 0.0f ? scale : 1.0f / sqrtf((float)p->head_dim_qk)) * LOG2_E;
+    a->cap = softcap * LOG2_E;
+    a->cap_inverse = softcap > 0.0f ? 1.0f / a->cap : 0.0f;
 }
 
 // The problem with the window of this launch in place of its own.
@@ -385,13 +388,18 @@ enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
         status = take_window(problem, args, &s, &p, reason, size);
     if (status)
         return status;
+    const float softcap = args->softcap != 0.0f ? args->softcap : (float)problem->softcap;
+    if (!isfinite(softcap) || softcap < 0.0f || (softcap > 0.0f && problem->softcap == 0))
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "softcap is %g, allowed %s by the plan's problem", (double)softcap,
+                        problem->softcap ? "are finite numbers from 0 on" : "is 0 (none)");
     if (!isfinite(args->scale))
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
                         "scale is %g, allowed are finite numbers", (double)args->scale);
     launch->empty = s.batch == 0 || s.q_len == 0;
     if (launch->empty)
         return FCL_OK;
-    prepare_numbers(&p, &s, args->scale, &launch->args);
+    prepare_numbers(&p, &s, args->scale, softcap, &launch->args);
     status = prepare_tensors(&p, &s, args, launch, reason, size);
     prepare_order(&p, config, caps, &s, &launch->args);
     prepare_splits(&p, config, &s, launch);

@@ -17,6 +17,7 @@ struct fcl_kernel_args {
     int32_t splits, q_len, k_len, heads, group, all_heads, together, shift;
     float unit;
     int32_t first;
+    float cap, cap_inverse;
 };
 
 // What a launch comes to, once its arguments were found to be valid.

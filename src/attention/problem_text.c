@@ -146,6 +146,8 @@ size_t fcl_problem_class(const struct fcl_problem *problem, enum fcl_implementat
     if (full.window)
         fcl_text_add(&out, " win=%lld,%lld", (long long)window_bucket(full.window_left),
                      (long long)window_bucket(full.window_right));
+    if (full.softcap > 0)
+        fcl_text_add(&out, " softcap=1"); // whatever it is
     add_field(&out, &full, FIELD_lse);
     add_field(&out, &full, FIELD_guard_v);
     add_field(&out, &full, FIELD_strided);

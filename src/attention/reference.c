@@ -13,7 +13,7 @@
 // on.
 struct inputs {
     struct fcl_problem problem;
-    float scale;
+    float scale, softcap;
     int64_t first, visible;
     int64_t k_first, v_first; // element where the key head's first row begins
     int64_t k_strides[4], v_strides[4];
@@ -90,6 +90,7 @@ static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_
     if (!are_usable(reference, p, in->visible, row))
         return FCL_INVALID_ARGUMENT;
     in->scale = fcl_reference_scale(reference->scale, p->head_dim_qk);
+    in->softcap = reference->softcap != 0 ? reference->softcap : (float)p->softcap;
     const int64_t key_head = h / (p->heads_q / p->heads_kv);
     int64_t strides[4];
     const int64_t q_first =
@@ -130,7 +131,8 @@ static double exact_score(const struct inputs *in)
     double dot = 0;
     for (int d = 0; d < in->problem.head_dim_qk; d++)
         dot += (double)in->q[d] * (double)in->line[d];
-    return (double)in->scale * dot;
+    const double s = (double)in->scale * dot, cap = (double)in->softcap;
+    return cap > 0 ? cap * tanh(s / cap) : s;
 }
 
 static double float_score(const struct inputs *in)
@@ -138,7 +140,8 @@ static double float_score(const struct inputs *in)
     float dot = 0;
     for (int d = 0; d < in->problem.head_dim_qk; d++)
         dot += in->q[d] * in->line[d];
-    return (double)(in->scale * dot);
+    const float s = in->scale * dot, cap = in->softcap;
+    return (double)(cap > 0 ? cap * tanhf(s / cap) : s);
 }
 
 // Below the largest score by this much, a key weighs less than 2e-14: its score matters to nothing.

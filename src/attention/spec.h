@@ -20,6 +20,7 @@
     X(DTYPE_O, (int)p->dtype_o)                             \
     X(BOUND_LEFT, fcl_problem_bounds_left(p))               \
     X(BOUND_RIGHT, fcl_problem_bounds_right(p))             \
+    X(SOFTCAP, p->softcap > 0)                              \
     X(STATISTICS, p->pass == FCL_PASS_STATISTICS)           \
     X(LSE, p->lse || p->pass == FCL_PASS_STATISTICS)        \
     X(GUARD_V, p->guard_v)                                  \

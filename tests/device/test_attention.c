@@ -258,6 +258,22 @@ static void windows_are_arguments(void **state)
     }
 }
 
+// 28: caps come before masks; small ones, large ones, with every other thing that scores meet.
+static void softcaps(void **state)
+{
+    struct test_opencl *opencl = device_of(state);
+    CHECK_PROBLEMS("fwd b2 h4/2 q70 k133 d20 causal-br softcap=5 lse",
+                   "fwd h2 q70 k133 d20 softcap=1 lse", "fwd h2 q70 k133 d24 f16 softcap=50 lse",
+                   "fwd h2 q133 k70 d24 bf16 tl win=9,20 softcap=3",
+                   "fwd h6/2 q3 k200 d16 causal-br softcap=2 lse", "lse h2 q70 k133 d20 softcap=4");
+    struct test_attention a;
+    test_attention_init(&a, "fwd h2 q40 k70 d24 f16 softcap=30 lse");
+    a.scale = -1.5f;
+    a.softcap = 7.25f;
+    test_attention_everywhere(opencl, &a);
+    test_attention_free(&a);
+}
+
 // 14: block edges at -1, 0, +1, under the three ways to mask.
 static void ways_to_mask(void **state)
 {
@@ -448,7 +464,8 @@ static void unfused_baseline(void **state)
                                            "fwd h2 q47 k80 d20 f16 lse",
                                            "fwd h2 q47 k80 d20 bf16 causal-br",
                                            "fwd h2 q5 k0 d16 lse",
-                                           "fwd h2 q80 k133 d20 br win=20,9 lse"};
+                                           "fwd h2 q80 k133 d20 br win=20,9 lse",
+                                           "fwd h2 q47 k80 d20 causal-br softcap=3 lse"};
     for (size_t n = 0; n < sizeof problems / sizeof *problems; n++) {
         char configs[TEST_CONFIGS][96];
         struct test_attention a;
@@ -543,6 +560,8 @@ static void configurations_of_matrix_units(void **state)
         {"lse b1 h4 q333 k150 d128 bf16 causal-br", "nvidia_mma_m128n64w128t2", 0},
         {"fwd b2 h4/2 q150 k333 d64 f16 causal-br win=70,0 lse", "nvidia_mma_m128n64w128", 0},
         {"fwd b2 h4/2 q333 k150 d64 f16 tl win=20,33 lse", "nvidia_mma_m128n64w128q1t2", -0.3f},
+        {"fwd b2 h4/2 q150 k333 d64 f16 causal-br softcap=4 lse", "nvidia_mma_m128n64w128", 0},
+        {"fwd b2 h4/2 q150 k333 d64 bf16 softcap=2 lse", "nvidia_mma_m128n64w128q1t2", -0.3f},
         {"fwd b2 h12/2 q3 k999 d128 f16 br win=300,-1 lse", "nvidia_mma_m16n64w32g1s16", 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -597,6 +616,7 @@ int main(void)
         cmocka_unit_test(rows_without_keys),
         cmocka_unit_test(alignment_is_explicit),
         cmocka_unit_test(windows),
+        cmocka_unit_test(softcaps),
         cmocka_unit_test(windows_are_arguments),
         cmocka_unit_test(ways_to_mask),
         cmocka_unit_test(hidden_keys_are_harmless),

@@ -50,7 +50,7 @@ static void arguments_arrive_in_their_fields(void **state)
 {
     (void)state;
     for (size_t n = 0; n < case_count; n++) {
-        enum { LONGS = 24, FIELDS = 35 };
+        enum { LONGS = 24, FIELDS = 37 };
         struct fcl_kernel_args args;
         int64_t longs[LONGS];
         cl_long out[FIELDS];
@@ -68,8 +68,11 @@ static void arguments_arrive_in_their_fields(void **state)
         args.shift = -107;
         args.unit = 1.5f;
         args.first = -108;
-        const cl_long rest[] = {100, 101,  -102,          103,  104,        105,
-                                106, -107, bits_of(1.5f), -108, sizeof args};
+        args.cap = 2.5f;
+        args.cap_inverse = 3.5f;
+        const cl_long rest[] = {100,           101,           -102,       103,           104,
+                                105,           106,           -107,       bits_of(1.5f), -108,
+                                bits_of(2.5f), bits_of(3.5f), sizeof args};
         const struct test_argument arguments[] = {
             {TEST_OUTPUT, out, sizeof out}, {TEST_VALUE, &args, sizeof args}, {0}};
         test_kernels_run(&cases[n], "test_args", 1, 1, arguments);
@@ -438,6 +441,42 @@ static void scores_are_hidden_by_the_mask(void **state)
                     check_visits(&cases[i], (enum fcl_mask)mask, lengths[n][0], lengths[n][1]);
 }
 
+// ---- scores
+
+#define CAPPED 65536
+
+// Scores from far below the cap to far beyond it, by their exponents; NaN stays NaN.
+static void caps_are_accurate(void **state)
+{
+    float *in = test_poisoned(CAPPED * sizeof *in), *out = test_poisoned(CAPPED * sizeof *out);
+    const struct fcl_kernel_args args = {.cap = 43.28f, .cap_inverse = 1.0f / 43.28f};
+    const struct test_argument arguments[] = {{TEST_INPUT, in, CAPPED * sizeof *in},
+                                              {TEST_OUTPUT, out, CAPPED * sizeof *out},
+                                              {TEST_VALUE, (void *)&args, sizeof args},
+                                              {0}};
+    (void)state;
+    demand_arguments();
+    for (int i = 0; i < CAPPED; i++)
+        in[i] = ldexpf(1.0f + (float)(i % 997) / 997.0f, i / 2 % 64 - 40) * (i % 2 ? 1.0f : -1.0f);
+    in[0] = NAN;
+    in[1] = INFINITY;
+    in[2] = -INFINITY;
+    in[3] = 0.0f;
+    for (size_t n = 0; n < case_count; n++) {
+        test_kernels_run(&cases[n], "test_cap", CAPPED / (size_t)test_kernels_lanes(&cases[n]), 1,
+                         arguments);
+        assert_true(isnan(out[0]));
+        for (int i = 1; i < CAPPED; i++) {
+            const double right = (double)args.cap * tanh((double)in[i] / (double)args.cap);
+            if (!(fabs((double)out[i] - right) <= 5e-7 * fabs(right)))
+                fail_msg("%s: %g is capped to %.9g, expected is %.9g", cases[n].name, (double)in[i],
+                         (double)out[i], right);
+        }
+    }
+    free(in);
+    free(out);
+}
+
 // ---- softmax
 
 #define STEPS 5
@@ -546,6 +585,7 @@ int main(void)
         cmocka_unit_test(elements_convert_as_on_the_host),
         cmocka_unit_test(the_schedule_follows_the_masks),
         cmocka_unit_test(scores_are_hidden_by_the_mask),
+        cmocka_unit_test(caps_are_accurate),
         cmocka_unit_test(softmax_steps_follow_the_recurrence),
     };
     if (!getenv("FCL_TEST_DATA")) {

@@ -274,6 +274,25 @@ static void windows_become_first_and_last_keys(void **state)
     assert_non_null(strstr(reason, "window_right is 4, allowed is -1"));
 }
 
+static void caps_are_arguments(void **state)
+{
+    (void)state;
+    const struct fcl_problem capped = problem_of("fwd q10 d64 softcap=30"),
+                             none = problem_of("fwd q10 d64");
+    struct fcl_attention_args args = plain;
+    assert_int_equal(prepare(&capped, "generic_m32n32w64r4d64", args), FCL_OK);
+    assert_true(launch.args.cap > 43.2808f && launch.args.cap < 43.2809f);
+    assert_true(launch.args.cap_inverse * launch.args.cap > 0.9999f);
+    args.softcap = 1.5f;
+    assert_int_equal(prepare(&capped, "generic_m32n32w64r4d64", args), FCL_OK);
+    assert_true(launch.args.cap > 2.16404f && launch.args.cap < 2.16405f);
+    assert_int_equal(prepare(&none, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "softcap is 1.5, allowed is 0"));
+    args.softcap = -1.0f;
+    assert_int_equal(prepare(&capped, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "softcap is -1, allowed are"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +300,7 @@ int main(void)
         cmocka_unit_test(causal_heads_go_together_as_the_cache_allows),
         cmocka_unit_test(alignment_decides_the_shift),
         cmocka_unit_test(windows_become_first_and_last_keys),
+        cmocka_unit_test(caps_are_arguments),
         cmocka_unit_test(grid_covers_every_row_and_slice),
         cmocka_unit_test(grid_limits),
         cmocka_unit_test(arithmetic_is_64_bit),

@@ -94,6 +94,8 @@ static void formatting_is_shortest_and_round_trips(void **state)
         {"fwd q1 d64 tl win=0,7", "fwd q1 d64 tl win=0,7"},
         {"fwd q1 d64 br win=-1,1073741824", "fwd q1 d64 br win=-1,1073741824"},
         {"fwd q1 d64 causal-tl win=3,-1", "fwd q1 d64 causal-tl win=3,-1"},
+        {"fwd softcap=30 q1 d64 lse", "fwd q1 d64 softcap=30 lse"},
+        {"fwd q1 d64 softcap=0", "fwd q1 d64"},
         {"fwd q1 d64 br win=-1,-1", "fwd q1 d64"}, // hides nothing
         {"fwd q1 d64 win=-1,-1", "fwd q1 d64"},
         {"fwd q1 d64 tl", "fwd q1 d64"},
@@ -181,6 +183,8 @@ static void wrong_words_are_named(void **state)
         {"fwd q1 d64 align=8192", "`align=8192`", "from 1 to 4096"},
         {"fwd q1 d64 align=x", "`align=x`", "align=N"},
         {"fwd q1 d64 h6/4", "heads_q is 6", "heads_kv, 4"},
+        {"fwd q1 d64 softcap=-3", "`softcap=-3`", "from 0 to 1000000"},
+        {"fwd q1 d64 softcap=", "`softcap=`", "softcap=N"},
         {"fwd q1 d64 win=3,4", "mask is none", "causal-tl, causal-br, tl and br"},
         {"fwd q1 d64 br win=3", "`win=3`", "win=LEFT,RIGHT"},
         {"fwd q1 d64 br win=", "`win=`", "win=LEFT,RIGHT"},
@@ -401,6 +405,7 @@ static void classes_say_what_is_baked_in(void **state)
         {"lse b3 h2 q5 d5/7 bf16", FCL_FUSED, "fused lse d5 bf16 bh3 q3 k3 g1"},
         {"fwd q5 d64 causal-br win=100,-1", FCL_FUSED,
          "fused fwd d64 f32 causal win=128,-1 bh0 q3 k3 g1"},
+        {"fwd q5 d64 softcap=30 lse", FCL_FUSED, "fused fwd d64 f32 softcap=1 lse bh0 q3 k3 g1"},
         {"fwd q5 d64 br win=0,3", FCL_FUSED, "fused fwd d64 f32 win=0,4 bh0 q3 k3 g1"},
     };
     for (size_t i = 0; i < FCL_COUNT(cases); i++) {

@@ -71,6 +71,24 @@ static void equal_scores_give_the_mean(void **state)
     assert_close(row.score_limit, 0);
 }
 
+// Scores of 3 and 0 with a cap of 2; the cap of a call goes before the problem's.
+static void caps_bend_scores(void **state)
+{
+    (void)state;
+    const struct fcl_problem problem = parse("fwd q1 k2 d1 softcap=2");
+    const float q[1] = {1}, k[2] = {3, 0}, v[2] = {1, 0};
+    struct fcl_reference reference = make(&problem, q, k, v, 1);
+    const double two = exp(2 * tanh(1.5)), five = exp(5 * tanh(0.6));
+    assert_close(dense(&reference, 0, 0, 0).o[0], two / (1 + two));
+    assert_close(dense(&reference, 0, 0, 0).score_limit, 2 * tanh(1.5));
+    double o[1];
+    struct fcl_reference_row model = {.o = o};
+    assert_int_equal(fcl_reference_model(&reference, 0, 0, 0, &model), FCL_OK);
+    assert_true(fabs(o[0] - two / (1 + two)) < 1e-6);
+    reference.softcap = 5;
+    assert_close(dense(&reference, 0, 0, 0).o[0], five / (1 + five));
+}
+
 static void two_keys_share_one_to_three(void **state)
 {
     (void)state;
@@ -536,6 +554,7 @@ int main(void)
         cmocka_unit_test(default_scale_is_one_over_the_root_of_the_dimension),
         cmocka_unit_test(masks_show_the_right_number_of_keys),
         cmocka_unit_test(windows_show_the_right_keys),
+        cmocka_unit_test(caps_bend_scores),
         cmocka_unit_test(no_keys_need_no_tensors),
         cmocka_unit_test(hidden_keys_are_not_read),
         cmocka_unit_test(hidden_nan_has_no_influence_and_visible_nan_does),

@@ -197,5 +197,6 @@ struct fcl_attention_args buffers_arguments(const struct buffers *buffers,
         .window = problem->window,
         .window_left = problem->window_left,
         .window_right = problem->window_right,
+        .softcap = (float)problem->softcap,
     };
 }

@@ -33,6 +33,7 @@ static const char problem_help[] =
     "  win=L,R             only L keys to the left and R to the right; -1: no bound. With "
     "causal-*,\n"
     "                      or with tl or br, which say from which corner\n"
+    "  softcap=C           scores become C tanh(score / C)\n"
     "  lse guard-v strided layout=bhsd|bshd align=BYTES\n";
 
 static const char exit_help[] =

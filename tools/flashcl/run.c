@@ -49,6 +49,7 @@ static const struct report_column columns[] = {
 // The verb's own options.
 struct run_options {
     char *q, *k, *v, *o, *lse, *causal, *align, *window_text, *layout_text, *scale_text;
+    int softcap;
     int bf16, guard_v, check;
     long long rows;
     float scale; // 0: 1/sqrt(D)
@@ -189,8 +190,9 @@ static int read_inputs(struct run *run)
     }
     run->problem =
         fcl_problem(.mask = run->own->mask, .lse = run->own->lse != NULL,
-                    .guard_v = run->own->guard_v, .window = run->own->window_text != NULL,
-                    .window_left = run->own->window[0], .window_right = run->own->window[1]);
+                    .guard_v = run->own->guard_v, .softcap = run->own->softcap,
+                    .window = run->own->window_text != NULL, .window_left = run->own->window[0],
+                    .window_right = run->own->window[1]);
     if (!arrays_problem(&run->q, &run->k, &run->v, run->own->layout, run->own->bf16, &run->problem,
                         reason, sizeof(reason))) {
         message_error("%s", reason);
@@ -467,6 +469,7 @@ static int run_run(int argc, const char **argv)
          "corner from which --window is measured without --causal", "tl|br"},
         {"scale", '\0', POPT_ARG_STRING, &own.scale_text, 0,
          "factor of the scores (default: 1/sqrt(D))", "S"},
+        {"softcap", '\0', POPT_ARG_INT, &own.softcap, 0, "scores become C tanh(score / C)", "C"},
         {"layout", '\0', POPT_ARG_STRING, &own.layout_text, 0,
          "order of four dimensions (default: bhsd)", "bhsd|bshd"},
         {"bf16", '\0', POPT_ARG_NONE, &own.bf16, 0, "u2 elements are bfloat16", NULL},
