@@ -78,6 +78,7 @@ static enum fcl_status check_buffers(const struct fcl_plan *plan,
         {"v", args->v.buffer, launch->v_end},
         {"o", args->o.buffer, launch->o_end},
         {"lse", args->lse, launch->lse_end},
+        {"sinks", args->sinks, launch->sinks_end},
         {"workspace", args->workspace,
          plan->implementation == FCL_UNFUSED ? launch->score_bytes : launch->part_bytes},
     };
@@ -159,8 +160,9 @@ static int fused_stages(const struct fcl_plan *plan, const struct fcl_attention_
                                 BUFFER(args->v.buffer),
                                 {sizeof(cl_mem), split ? &args->workspace : &args->o.buffer},
                                 {sizeof(cl_mem), split ? &args->workspace : &args->lse},
-                                {sizeof launch->args, split ? &launch->part_args : &launch->args}},
-                               6};
+                                {sizeof launch->args, split ? &launch->part_args : &launch->args},
+                                BUFFER(args->sinks)},
+                               plan->problem.sink ? 7 : 6};
     stages[1] = (struct stage){kernels[1],
                                launch->combine_groups,
                                FCL_COMBINE_GROUP,
@@ -184,11 +186,12 @@ static int unfused_stages(const struct fcl_plan *plan, const struct fcl_attentio
         local,
         {BUFFER(args->q.buffer), BUFFER(args->k.buffer), BUFFER(args->workspace), bytes},
         4};
-    stages[1] = (struct stage){kernels[1],
-                               launch->row_groups,
-                               local,
-                               {BUFFER(args->workspace), BUFFER(args->lse), bytes},
-                               3};
+    stages[1] =
+        (struct stage){kernels[1],
+                       launch->row_groups,
+                       local,
+                       {BUFFER(args->workspace), BUFFER(args->lse), bytes, BUFFER(args->sinks)},
+                       plan->problem.sink ? 4 : 3};
     stages[2] = (struct stage){
         kernels[2],
         launch->groups,

@@ -49,11 +49,12 @@ static enum fcl_status prepare(const struct fcl_problem *problem, const struct f
                                             .k = {.buffer = buffer},
                                             .v = {.buffer = buffer},
                                             .o = {.buffer = buffer},
-                                            .lse = buffer};
+                                            .lse = buffer,
+                                            .sinks = buffer};
     return fcl_launch_prepare(problem, config, caps, &args, launch, reason, size);
 }
 
-static void list_arguments(struct fcl_generated *generated)
+static void list_arguments(struct fcl_generated *generated, int sink)
 {
     static const char *const names[] = {"q", "k", "v", "o", "lse"};
     struct generated_storage *storage = generated->storage;
@@ -62,6 +63,9 @@ static void list_arguments(struct fcl_generated *generated)
             (struct fcl_argument){names[i], FCL_ARGUMENT_BUFFER, 0, NULL};
     generated->arguments[generated->argument_count++] =
         (struct fcl_argument){"args", FCL_ARGUMENT_BYTES, sizeof storage->args, &storage->args};
+    if (sink)
+        generated->arguments[generated->argument_count++] =
+            (struct fcl_argument){"sinks", FCL_ARGUMENT_BUFFER, 0, NULL};
 }
 
 static enum fcl_status fill(const struct fcl_problem *problem, const struct fcl_config *config,
@@ -87,7 +91,7 @@ static enum fcl_status fill(const struct fcl_problem *problem, const struct fcl_
     generated->group_size = fcl_config_group_size(config);
     generated->groups = (size_t)launch.groups;
     generated->local_bytes = fcl_config_local_bytes(config, problem);
-    list_arguments(generated);
+    list_arguments(generated, problem->sink);
     return FCL_OK;
 }
 
