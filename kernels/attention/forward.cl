@@ -61,15 +61,11 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
     }
 #pragma unroll
     for (int band = 0; band < FCL_BANDS; band++) {
-        fcl_rows total = tile_total(&t, x[band].l), factor;
+        fcl_rows total = tile_total(&t, x[band].l), factor = softmax_inverse(total);
 #if FCL_SINK
-        if (w.split == 0) { // of split keys, one part takes the sink
-            const fcl_rows sink = tile_rows_load(&t, band, view_sinks(a, &w, sinks), w.row, rows);
-            factor = softmax_sink(&x[band], &total, sink);
-            factor = softmax_times(factor, softmax_inverse(total));
-        } else
+        if (w.split == 0) // of split keys, one part takes the sink
+            factor = softmax_sink(&x[band], &total, tile_rows_load(&t, band, view_sinks(a, &w, sinks), w.row, rows));
 #endif
-            factor = softmax_inverse(total);
         if (!FCL_STATISTICS)
             tile_out_store(&t, &out, band, view_o(a, &w, o), FCL_DTYPE_OUT, w.row, rows, factor);
         if (FCL_WRITES_LSE && w.column == 0)

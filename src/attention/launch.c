@@ -345,9 +345,11 @@ static enum fcl_status prepare_tensors(const struct fcl_problem *p, const struct
     return status;
 }
 
-static void prepare_numbers(const struct fcl_problem *p, const struct fcl_shape *s, float scale,
-                            float softcap, struct fcl_kernel_args *a)
+static void prepare_numbers(const struct fcl_problem *p, const struct fcl_shape *s,
+                            const struct fcl_attention_args *args, struct fcl_kernel_args *a)
 {
+    const float scale = args->scale;
+    const float softcap = args->softcap != 0.0f ? args->softcap : (float)p->softcap;
     a->q_len = (int32_t)s->q_len;
     a->k_len = (int32_t)s->k_len;
     a->heads = (int32_t)s->heads_q;
@@ -393,6 +395,21 @@ static enum fcl_status take_window(const struct fcl_problem *problem,
     return FCL_OK;
 }
 
+static enum fcl_status check_numbers(const struct fcl_problem *p,
+                                     const struct fcl_attention_args *args, char *reason,
+                                     size_t size)
+{
+    const float softcap = args->softcap;
+    if (!isfinite(softcap) || softcap < 0.0f || (softcap > 0.0f && p->softcap == 0))
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "softcap is %g, allowed %s by the plan's problem", (double)softcap,
+                        p->softcap ? "are finite numbers from 0 on" : "is 0 (none)");
+    if (!isfinite(args->scale))
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "scale is %g, allowed are finite numbers", (double)args->scale);
+    return FCL_OK;
+}
+
 enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
                                    const struct fcl_config *config, const struct fcl_caps *caps,
                                    const struct fcl_attention_args *args, struct fcl_launch *launch,
@@ -404,20 +421,14 @@ enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
     enum fcl_status status = fcl_shape_complete(&args->shape, &s, reason, size);
     if (!status)
         status = take_window(problem, args, &s, &p, reason, size);
+    if (!status)
+        status = check_numbers(problem, args, reason, size);
     if (status)
         return status;
-    const float softcap = args->softcap != 0.0f ? args->softcap : (float)problem->softcap;
-    if (!isfinite(softcap) || softcap < 0.0f || (softcap > 0.0f && problem->softcap == 0))
-        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
-                        "softcap is %g, allowed %s by the plan's problem", (double)softcap,
-                        problem->softcap ? "are finite numbers from 0 on" : "is 0 (none)");
-    if (!isfinite(args->scale))
-        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
-                        "scale is %g, allowed are finite numbers", (double)args->scale);
     launch->empty = s.batch == 0 || s.q_len == 0;
     if (launch->empty)
         return FCL_OK;
-    prepare_numbers(&p, &s, args->scale, softcap, &launch->args);
+    prepare_numbers(&p, &s, args, &launch->args);
     status = prepare_tensors(&p, &s, args, launch, reason, size);
     prepare_order(&p, config, caps, &s, &launch->args);
     prepare_splits(&p, config, &s, launch);

@@ -463,51 +463,53 @@ static void configurations(void **state)
 
 // The same for matrix units, with tails of rows, keys and columns, parts of the keys that are
 // empty, packed heads, negative scales, and what each problem adds.
+static const struct {
+    const char *problem, *config;
+    float scale;
+} matrix_units[] = {
+    {"fwd b2 h4/2 q150 k333 d64 f16 causal-br lse", "nvidia_mma_m128n64w128", 0},
+    {"fwd b2 h4/2 q150 k333 d64 f16 causal-br lse", "nvidia_mma_m128n64w128q1t2", -0.3f},
+    {"fwd b2 h4/2 q150 k333 d64 f16 causal-br lse", "nvidia_mma_m16n32w32s4", 0},
+    {"fwd b2 h4/2 q150 k333 d64 f16 causal-br lse", "nvidia_mma_m64n96w128q1s3", 0},
+    {"fwd b2 h4/2 q150 k333 d64 f16 causal-br lse", "nvidia_mma_m256n112w256t2", -0.3f},
+    {"fwd b1 h4 q333 k150 d128 bf16 causal-br lse", "nvidia_mma_m128n64w128", 0},
+    {"fwd b1 h4 q333 k150 d128 bf16 causal-tl", "nvidia_mma_m128n32w128t2", 0},
+    {"fwd b1 h2 q100 k97 d72/40 f16 lse layout=bshd", "nvidia_mma_m128n48w128q1", 0},
+    {"fwd b1 h2 q100 k97 d80/96 bf16 causal-br", "nvidia_mma_m64n16w64t2p2", 0},
+    {"fwd b1 h2 q100 k97 d8/24 q:f16 k:f16 v:f16 o:f32 causal-br", "nvidia_mma_m32n32w32", 0},
+    {"fwd b1 h2 q70 k97 d256 f16 causal-br lse", "nvidia_mma_m128n64w256", 0},
+    {"fwd b1 h2 q70 k97 d512/576 f16", "nvidia_mma_m64n32w128p3", 0},
+    {"fwd b1 h2 q70 k97 d1024/64 bf16 causal-br", "nvidia_mma_m64n16w128", 0},
+    {"fwd b2 h12/2 q5 k999 d128 f16 causal-br lse", "nvidia_mma_m16n64w32g1s16", 0},
+    {"fwd b2 h12/2 q3 k999 d128 f16 causal-br lse", "nvidia_mma_m64n64w128g1", 0},
+    {"fwd b1 h2 q40 k0 d64 f16 lse", "nvidia_mma_m128n64w128t2", 0},
+    {"lse b1 h4 q333 k150 d128 bf16 causal-br", "nvidia_mma_m128n64w128t2", 0},
+    {"fwd b2 h4/2 q150 k333 d64 f16 causal-br win=70,0 lse", "nvidia_mma_m128n64w128", 0},
+    {"fwd b2 h4/2 q333 k150 d64 f16 tl win=20,33 lse", "nvidia_mma_m128n64w128q1t2", -0.3f},
+    {"fwd b2 h4/2 q150 k333 d64 f16 causal-br softcap=4 lse", "nvidia_mma_m128n64w128", 0},
+    {"fwd b2 h4/2 q150 k333 d64 bf16 softcap=2 lse", "nvidia_mma_m128n64w128q1t2", -0.3f},
+    {"fwd b2 h12/2 q5 k999 d128 f16 causal-br sink lse", "nvidia_mma_m16n64w32g1s16", 0},
+    {"fwd b1 h4 q333 k150 d128 bf16 causal-br sink lse", "nvidia_mma_m128n64w128", 0},
+    {"fwd b2 h12/2 q3 k999 d128 f16 br win=300,-1 lse", "nvidia_mma_m16n64w32g1s16", 0},
+};
+
 static void configurations_of_matrix_units(void **state)
 {
     struct test_opencl *opencl = device_of(state);
-    static const struct {
-        const char *problem, *config;
-        float scale;
-    } rows[] = {
-        {"fwd b2 h4/2 q150 k333 d64 f16 causal-br lse", "nvidia_mma_m128n64w128", 0},
-        {"fwd b2 h4/2 q150 k333 d64 f16 causal-br lse", "nvidia_mma_m128n64w128q1t2", -0.3f},
-        {"fwd b2 h4/2 q150 k333 d64 f16 causal-br lse", "nvidia_mma_m16n32w32s4", 0},
-        {"fwd b2 h4/2 q150 k333 d64 f16 causal-br lse", "nvidia_mma_m64n96w128q1s3", 0},
-        {"fwd b2 h4/2 q150 k333 d64 f16 causal-br lse", "nvidia_mma_m256n112w256t2", -0.3f},
-        {"fwd b1 h4 q333 k150 d128 bf16 causal-br lse", "nvidia_mma_m128n64w128", 0},
-        {"fwd b1 h4 q333 k150 d128 bf16 causal-tl", "nvidia_mma_m128n32w128t2", 0},
-        {"fwd b1 h2 q100 k97 d72/40 f16 lse layout=bshd", "nvidia_mma_m128n48w128q1", 0},
-        {"fwd b1 h2 q100 k97 d80/96 bf16 causal-br", "nvidia_mma_m64n16w64t2p2", 0},
-        {"fwd b1 h2 q100 k97 d8/24 q:f16 k:f16 v:f16 o:f32 causal-br", "nvidia_mma_m32n32w32", 0},
-        {"fwd b1 h2 q70 k97 d256 f16 causal-br lse", "nvidia_mma_m128n64w256", 0},
-        {"fwd b1 h2 q70 k97 d512/576 f16", "nvidia_mma_m64n32w128p3", 0},
-        {"fwd b1 h2 q70 k97 d1024/64 bf16 causal-br", "nvidia_mma_m64n16w128", 0},
-        {"fwd b2 h12/2 q5 k999 d128 f16 causal-br lse", "nvidia_mma_m16n64w32g1s16", 0},
-        {"fwd b2 h12/2 q3 k999 d128 f16 causal-br lse", "nvidia_mma_m64n64w128g1", 0},
-        {"fwd b1 h2 q40 k0 d64 f16 lse", "nvidia_mma_m128n64w128t2", 0},
-        {"lse b1 h4 q333 k150 d128 bf16 causal-br", "nvidia_mma_m128n64w128t2", 0},
-        {"fwd b2 h4/2 q150 k333 d64 f16 causal-br win=70,0 lse", "nvidia_mma_m128n64w128", 0},
-        {"fwd b2 h4/2 q333 k150 d64 f16 tl win=20,33 lse", "nvidia_mma_m128n64w128q1t2", -0.3f},
-        {"fwd b2 h4/2 q150 k333 d64 f16 causal-br softcap=4 lse", "nvidia_mma_m128n64w128", 0},
-        {"fwd b2 h4/2 q150 k333 d64 bf16 softcap=2 lse", "nvidia_mma_m128n64w128q1t2", -0.3f},
-        {"fwd b2 h12/2 q5 k999 d128 f16 causal-br sink lse", "nvidia_mma_m16n64w32g1s16", 0},
-        {"fwd b1 h4 q333 k150 d128 bf16 causal-br sink lse", "nvidia_mma_m128n64w128", 0},
-        {"fwd b2 h12/2 q3 k999 d128 f16 br win=300,-1 lse", "nvidia_mma_m16n64w32g1s16", 0},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof matrix_units / sizeof *matrix_units; i++) {
         struct test_attention a;
         struct fcl_config config;
         char reason[256];
-        test_attention_init(&a, rows[i].problem);
-        if (rows[i].scale != 0)
-            a.scale = rows[i].scale;
-        assert_int_equal(fcl_config_parse(rows[i].config, &config, reason, sizeof reason), FCL_OK);
+        test_attention_init(&a, matrix_units[i].problem);
+        if (matrix_units[i].scale != 0)
+            a.scale = matrix_units[i].scale;
+        assert_int_equal(fcl_config_parse(matrix_units[i].config, &config, reason, sizeof reason),
+                         FCL_OK);
         if (fcl_config_validate(&config, &a.problem, fcl_device_caps(opencl->device), reason,
                                 sizeof reason)) {
-            print_message("not on this device: %s: %s\n", rows[i].config, reason);
+            print_message("not on this device: %s: %s\n", matrix_units[i].config, reason);
         } else {
-            test_attention_with(opencl, &a, FCL_FUSED, rows[i].config);
+            test_attention_with(opencl, &a, FCL_FUSED, matrix_units[i].config);
         }
         test_attention_free(&a);
     }

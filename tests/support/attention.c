@@ -235,9 +235,8 @@ enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_atten
         .window_left = p->window_left,
         .window_right = p->window_right,
         .softcap = a->softcap};
-    cl_mem sinks = a->sinks ? sinks_buffer(opencl, a) : NULL;
-    args.sinks = sinks;
-    args.sinks_offset = sinks ? sizeof *a->sinks : 0;
+    args.sinks = a->sinks ? sinks_buffer(opencl, a) : NULL;
+    args.sinks_offset = a->sinks ? sizeof *a->sinks : 0;
     args.workspace = workspace_buffer(opencl, plan, &args.shape);
     cl_event event = NULL;
     *outside = 0;
@@ -251,7 +250,7 @@ enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_atten
         if (lse)
             *outside |= !read_output(opencl, lse, a->lse, lse_bytes);
     }
-    cl_mem buffers[] = {q, k, v, o, lse, args.workspace, sinks};
+    cl_mem buffers[] = {q, k, v, o, lse, args.workspace, args.sinks};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         if (buffers[i])
             clReleaseMemObject(buffers[i]);
