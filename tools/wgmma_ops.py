@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes nvidia_wgmma_ops.clh, which kernels/tile/nvidia_wgmma.clh includes: inline PTX for matrix products of a warpgroup (wgmma).
+"""Writes nvidia_wgmma_ops.clh: inline PTX for matrix products of a warpgroup (wgmma).
 
 usage: wgmma_ops.py OUTPUT
 
