@@ -2,13 +2,14 @@
 // defaults, what a launch keeps in workspace.
 #include "cmocka_all.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "attention/launch.h"
 #include "attention/problem.h"
 #include "attention/select.h"
 #include "attention/space.h"
+#include "attention/spec.h"
 #include "devices.h"
 
 #define X128 "nvidia_wgmma_m128n128w384t2a1"
@@ -214,6 +215,28 @@ static void launches_stay_and_keep_their_state_in_workspace(void **state)
     assert_int_equal(launch.groups, 9);
 }
 
+// A folder of kernels has no file that the build writes; it is taken from the library.
+static void a_folder_gives_the_same_source(void **state)
+{
+    (void)state;
+    const char *folder = getenv("FCL_TEST_KERNELS");
+    const struct fcl_problem problem = problem_of("fwd b1 h1 q128 d64 f16");
+    struct fcl_text embedded = {0}, read = {0};
+    struct fcl_config config;
+    char reason[256] = "";
+    assert_non_null(folder);
+    assert_int_equal(fcl_config_parse(X128, &config, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_spec_source(&problem, &config, FCL_FUSED, NULL, &embedded, NULL, 0),
+                     FCL_OK);
+    if (fcl_spec_source(&problem, &config, FCL_FUSED, folder, &read, reason, sizeof reason))
+        fail_msg("%s", reason);
+    assert_string_equal(embedded.data, read.data);
+    assert_non_null(strstr(embedded.data, "#define FCL_WGMMA_NEXT_256(c, a, b)"));
+    assert_non_null(strstr(embedded.data, "m64n80k16"));
+    fcl_text_free(&embedded);
+    fcl_text_free(&read);
+}
+
 struct visits {
     int valid, wrong;
 };
@@ -253,6 +276,7 @@ int main(void)
         cmocka_unit_test(what_it_is_not_for_is_refused_with_a_reason),
         cmocka_unit_test(local_memory_holds_slots_of_q_stages_and_barriers),
         cmocka_unit_test(launches_stay_and_keep_their_state_in_workspace),
+        cmocka_unit_test(a_folder_gives_the_same_source),
         cmocka_unit_test(its_space_is_worth_searching),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
