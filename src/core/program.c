@@ -204,7 +204,7 @@ static enum fcl_status retarget(const struct making *making, unsigned char *ptx,
     clReleaseProgram(making->program->program);
     making->program->program = NULL;
     if (status == FCL_OK) {
-        status = from_binary(making, (const unsigned char *)edited.data, edited.length);
+        status = from_binary(making, (const unsigned char *)edited.data, edited.length + 1);
     } else {
         fcl_log_write(&making->device->log, making->level, "%s: %s", request->label, reason);
         fcl_fail(request->reason, request->reason_size, status, "%s", reason);
@@ -266,7 +266,7 @@ static void store(const struct making *making, const char *key)
     if (binary != NULL && making->request->retarget &&
         fcl_retarget(binary, size, &edited, NULL, 0) == FCL_OK) // it gives what it compiled from
         fcl_cache_put(making->device->cache, key, making->request->label, edited.data,
-                      edited.length);
+                      edited.length + 1);
     else if (binary != NULL)
         fcl_cache_put(making->device->cache, key, making->request->label, binary, size);
     else
