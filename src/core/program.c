@@ -192,8 +192,8 @@ static void tell_error(const struct making *making)
     free(log);
 }
 
-// Goes on from the PTX that a build for sm_90 left, as a rule a failed one, for sm_90a. Frees
-// `ptx`.
+// Goes on from the PTX that a build for sm_90 left, as a rule a failed one. Frees `ptx`. The edited
+// text is given with its final 0.
 static enum fcl_status retarget(const struct making *making, unsigned char *ptx, size_t size)
 {
     const struct fcl_program_request *request = making->request;

@@ -215,6 +215,24 @@ static void launches_stay_and_keep_their_state_in_workspace(void **state)
     assert_int_equal(launch.groups, 9);
 }
 
+static void a_generated_kernel_names_its_workspace(void **state)
+{
+    (void)state;
+    const struct fcl_caps caps = nvidia(90);
+    const struct fcl_problem problem = problem_of("fwd b4 h32 q4096 d128 f16");
+    struct fcl_generated generated;
+    struct fcl_config config;
+    assert_int_equal(fcl_config_parse(X128, &config, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_attention_generate(&problem, &caps, &config, NULL, &generated, NULL, 0),
+                     FCL_OK);
+    assert_int_equal(generated.argument_count, 7);
+    assert_string_equal(generated.arguments[6].name, "workspace");
+    assert_int_equal(generated.arguments[6].size, 128 + 132 * 512);
+    assert_int_equal(generated.group_size, 384);
+    assert_int_equal(generated.groups, 132);
+    fcl_generated_free(&generated);
+}
+
 // A folder of kernels has no file that the build writes; it is taken from the library.
 static void a_folder_gives_the_same_source(void **state)
 {
@@ -276,6 +294,7 @@ int main(void)
         cmocka_unit_test(what_it_is_not_for_is_refused_with_a_reason),
         cmocka_unit_test(local_memory_holds_slots_of_q_stages_and_barriers),
         cmocka_unit_test(launches_stay_and_keep_their_state_in_workspace),
+        cmocka_unit_test(a_generated_kernel_names_its_workspace),
         cmocka_unit_test(a_folder_gives_the_same_source),
         cmocka_unit_test(its_space_is_worth_searching),
     };
