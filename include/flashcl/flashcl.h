@@ -202,9 +202,9 @@ enum fcl_argument_kind { FCL_ARGUMENT_BUFFER, FCL_ARGUMENT_BYTES };
 
 // One kernel argument, in order.
 struct fcl_argument {
-    const char *name; // "q", "k", "v", "o", "lse" or "args"
+    const char *name; // "q", "k", "v", "o", "lse", "args"; of nvidia_wgmma also "workspace"
     enum fcl_argument_kind kind;
-    size_t size;       // of BYTES
+    size_t size;       // of BYTES; of a workspace, whose first 128 bytes are 0 before each launch
     const void *bytes; // of BYTES: filled in for the problem's own lengths and contiguous tensors
 };
 
@@ -216,7 +216,7 @@ struct fcl_generated {
     size_t group_size;  // local size; the grid is one-dimensional
     size_t groups;      // work-groups for the problem's own lengths
     size_t local_bytes; // local memory declared by the kernel
-    struct fcl_argument arguments[6];
+    struct fcl_argument arguments[7];
     size_t argument_count;
     void *storage; // the library's own
 };

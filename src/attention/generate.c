@@ -53,7 +53,7 @@ static enum fcl_status prepare(const struct fcl_problem *problem, const struct f
     return fcl_launch_prepare(problem, config, caps, &args, launch, reason, size);
 }
 
-static void list_arguments(struct fcl_generated *generated)
+static void list_arguments(const struct fcl_launch *launch, struct fcl_generated *generated)
 {
     static const char *const names[] = {"q", "k", "v", "o", "lse"};
     struct generated_storage *storage = generated->storage;
@@ -62,6 +62,9 @@ static void list_arguments(struct fcl_generated *generated)
             (struct fcl_argument){names[i], FCL_ARGUMENT_BUFFER, 0, NULL};
     generated->arguments[generated->argument_count++] =
         (struct fcl_argument){"args", FCL_ARGUMENT_BYTES, sizeof storage->args, &storage->args};
+    if (launch->state_bytes)
+        generated->arguments[generated->argument_count++] = (struct fcl_argument){
+            "workspace", FCL_ARGUMENT_BUFFER, (size_t)launch->state_bytes, NULL};
 }
 
 static enum fcl_status fill(const struct fcl_problem *problem, const struct fcl_config *config,
@@ -87,7 +90,7 @@ static enum fcl_status fill(const struct fcl_problem *problem, const struct fcl_
     generated->group_size = fcl_config_group_size(config);
     generated->groups = (size_t)launch.groups;
     generated->local_bytes = fcl_config_local_bytes(config, problem);
-    list_arguments(generated);
+    list_arguments(&launch, generated);
     return FCL_OK;
 }
 
