@@ -179,6 +179,10 @@ struct fcl_attention_args {
     float scale;       // 0: 1/sqrt(head_dim_qk)
     cl_mem
         workspace; // fcl_plan_workspace_size bytes; NULL where that is 0. One per launch in flight
+    int window;    // 1: the window is the one below; 0: as the plan's problem says. A side that
+                   // the problem leaves unbounded stays so, a bounded one stays bounded
+    int64_t window_left, window_right; // keys beside i' that a query sees; -1: unbounded
+    float softcap; // above 0, of a problem with a softcap; 0: as the problem says
 };
 
 #ifndef __cplusplus
@@ -222,14 +226,13 @@ struct fcl_generated {
 };
 
 // Writes the fused kernel of a problem for a device described by `caps`, without any OpenCL object.
-// config NULL: the default for the device. kernel_folder NULL: from the embedded kernels. Errors: as
-// fcl_plan_create before any build, with the reason (size bytes, may be NULL). Thread-safety: safe.
-FCL_API enum fcl_status fcl_attention_generate(const struct fcl_problem *problem,
-                                               const struct fcl_caps *caps,
-                                               const struct fcl_config *config,
-                                               const char *kernel_folder,
-                                               struct fcl_generated *generated, char *reason,
-                                               size_t size);
+// config NULL: the default for the device. kernel_folder NULL: from the embedded kernels. Errors:
+// as fcl_plan_create before any build, with the reason (size bytes, may be NULL). Thread-safety:
+// safe.
+FCL_API enum fcl_status
+fcl_attention_generate(const struct fcl_problem *problem, const struct fcl_caps *caps,
+                       const struct fcl_config *config, const char *kernel_folder,
+                       struct fcl_generated *generated, char *reason, size_t size);
 
 // Frees the texts of a generated kernel. Zeroed structs are fine. Thread-safety: safe.
 FCL_API void fcl_generated_free(struct fcl_generated *generated);

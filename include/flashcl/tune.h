@@ -272,6 +272,7 @@ struct fcl_reference {
     const struct fcl_problem *problem;
     struct fcl_host_tensor q, k, v;
     float scale;
+    float softcap; // 0: the problem's
 };
 
 // One row of attention: batch b, query head h, query i. `o` and `magnitude` hold head_dim_v

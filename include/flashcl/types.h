@@ -89,8 +89,16 @@ enum fcl_pass {
 };
 
 // Which keys a query may see. Alignment is explicit and never inferred from shapes: query i stands
-// at i' = i (top-left) or i' = i + k_len - q_len (bottom-right) and sees keys j <= i'.
-enum fcl_mask { FCL_MASK_NONE = 0, FCL_MASK_CAUSAL_TOP_LEFT, FCL_MASK_CAUSAL_BOTTOM_RIGHT };
+// at i' = i (top-left) or i' = i + k_len - q_len (bottom-right). Causal, it sees keys j <= i'. The
+// last two only align, for what is measured from i', such as a window; without that they are the
+// same as NONE.
+enum fcl_mask {
+    FCL_MASK_NONE = 0,
+    FCL_MASK_CAUSAL_TOP_LEFT,
+    FCL_MASK_CAUSAL_BOTTOM_RIGHT,
+    FCL_MASK_TOP_LEFT,
+    FCL_MASK_BOTTOM_RIGHT
+};
 
 // Order of the dimensions in memory where no strides are given: batch, head, sequence, dim or
 // batch, sequence, head, dim.
@@ -103,8 +111,9 @@ enum fcl_layout { FCL_LAYOUT_BHSD = 0, FCL_LAYOUT_BSHD };
 // out:
 //     fwd b2 h32/8 q4096 k4096 d192/128 f16 causal-br lse layout=bshd align=4
 // pass fwd or lse; h, d: query/key-value pairs, one number for both; f32, f16 or bf16 for all four
-// tensors or one each as q:f16 k:bf16 v:f32 o:f32; none, causal-tl or causal-br; lse; guard-v;
-// strided; layout=bhsd|bshd; align=BYTES. Defaults: b1 h1, k as q, f32, none.
+// tensors or one each as q:f16 k:bf16 v:f32 o:f32; none, causal-tl, causal-br, tl or br; win=L,R;
+// softcap=C; lse; guard-v; strided; layout=bhsd|bshd; align=BYTES. Defaults: b1 h1, k as q, f32,
+// none.
 struct fcl_problem {
     size_t struct_size; // sizeof(struct fcl_problem), set by fcl_problem() or fcl_problem_init
     enum fcl_pass pass;
@@ -124,6 +133,12 @@ struct fcl_problem {
     int guard_v;   // 1: a non-finite V row never reaches a query that does not see it. 0: V rows
                    // hidden from only some queries of a sequence must be finite
     int strided;   // 1: innermost strides other than 1 are allowed (slower)
+    int window;    // 1: query i sees keys i' - window_left <= j <= i' + window_right only; causal,
+                   // both must hold. `mask` says what i' is: NONE is not allowed. Whether a side is
+                   // bounded is baked in, how far it reaches is a hint like the lengths
+    int64_t window_left, window_right; // -1: unbounded
+    int softcap; // c > 0: scores become c tanh(score / c) before any mask. That there is a cap is
+                 // baked in, c is what a launch takes that gives none
 };
 
 #define FCL_HEAD_DIM_LIMIT 1024

@@ -28,7 +28,7 @@ kernel FCL_TILE_GROUP void FCL_PASTE(FCL_KERNEL, _scores)(global const void *q, 
     fcl_left left;
     fcl_scores s;
 
-    if (block >= w.last)
+    if (block < w.first || block >= w.last)
         return;
     const fcl_block b = block_at(a, &w, block);
     tile_open(&t, storage);

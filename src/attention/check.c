@@ -120,7 +120,11 @@ enum fcl_status fcl_bench_init(struct fcl_bench *bench, struct fcl_device *devic
     const struct fcl_problem *p = &bench->problem;
     bench->args = (struct fcl_attention_args){
         .struct_size = sizeof bench->args,
-        .shape = {p->batch, p->heads_q, p->heads_kv, p->q_len, p->k_len}};
+        .shape = {p->batch, p->heads_q, p->heads_kv, p->q_len, p->k_len},
+        .window = p->window,
+        .window_left = p->window_left,
+        .window_right = p->window_right,
+        .softcap = (float)p->softcap};
     return make_tensors(bench, fill, seed);
 }
 

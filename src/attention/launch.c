@@ -6,7 +6,10 @@
 #include "problem.h"
 
 #define LENGTH_LIMIT (INT64_C(1) << 30) // positions are ints in kernels
-#define GROUP_LIMIT UINT32_MAX          // so are numbers of work-groups, unsigned
+#define POSITION_LIMIT \
+    (INT32_MAX - INT64_C(2048)) // so are a query's place and a block of rows more
+#define LOG2_E 1.44269504f
+#define GROUP_LIMIT UINT32_MAX // so are numbers of work-groups, unsigned
 
 enum fcl_status fcl_shape_complete(const struct fcl_shape *given, struct fcl_shape *shape,
                                    char *reason, size_t size)
@@ -306,7 +309,7 @@ static void prepare_order(const struct fcl_problem *p, const struct fcl_config *
     const int64_t fit = (int64_t)(caps->cache_bytes / 3) / fcl_max(bytes, 1);
     a->all_heads = (int32_t)heads;
     a->together = 1;
-    if (p->mask != FCL_MASK_NONE && caps->gpu)
+    if (fcl_problem_bounds_right(p) && caps->gpu)
         a->together = (int32_t)fcl_min(fcl_max(fit * (c->packed ? 1 : sharing), 1), heads);
 }
 
@@ -358,14 +361,51 @@ static enum fcl_status prepare_tensors(const struct fcl_problem *p, const struct
 }
 
 static void prepare_numbers(const struct fcl_problem *p, const struct fcl_shape *s, float scale,
-                            struct fcl_kernel_args *a)
+                            float softcap, struct fcl_kernel_args *a)
 {
     a->q_len = (int32_t)s->q_len;
     a->k_len = (int32_t)s->k_len;
     a->heads = (int32_t)s->heads_q;
     a->group = (int32_t)(s->heads_q / s->heads_kv);
-    a->shift = p->mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT ? a->k_len - a->q_len : 0;
-    a->unit = (scale != 0.0f ? scale : 1.0f / sqrtf((float)p->head_dim_qk)) * 1.44269504f;
+    const int64_t shift = fcl_problem_shift(p, s->q_len, s->k_len);
+    if (fcl_problem_bounds_right(p)) // beyond all keys is as good as at their end
+        a->shift = (int32_t)fcl_min(shift + fcl_problem_reach_right(p), s->k_len);
+    if (fcl_problem_bounds_left(p))
+        a->first = (int32_t)fcl_max(shift - fcl_problem_reach_left(p), -s->q_len);
+    a->unit = (scale != 0.0f ? scale : 1.0f / sqrtf((float)p->head_dim_qk)) * LOG2_E;
+    a->cap = softcap * LOG2_E;
+    a->cap_inverse = softcap > 0.0f ? 1.0f / a->cap : 0.0f;
+}
+
+// The problem with the window of this launch in place of its own.
+static enum fcl_status take_window(const struct fcl_problem *problem,
+                                   const struct fcl_attention_args *args, const struct fcl_shape *s,
+                                   struct fcl_problem *p, char *reason, size_t size)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+        int bounded;
+    } sides[] = {{"left", args->window_left, fcl_problem_bounds_left(problem)},
+                 {"right", args->window_right, problem->window && problem->window_right >= 0}};
+    *p = *problem;
+    for (size_t i = 0; args->window && i < FCL_COUNT(sides); i++)
+        if (sides[i].value < -!sides[i].bounded ||
+            sides[i].value > (sides[i].bounded ? LENGTH_LIMIT : -1))
+            return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                            "window_%s is %lld, allowed %s by the plan's problem", sides[i].name,
+                            (long long)sides[i].value,
+                            sides[i].bounded ? "are 0 to 1073741824" : "is -1 (no bound)");
+    if (args->window) {
+        p->window_left = args->window_left;
+        p->window_right = args->window_right;
+    }
+    if (p->window && s->q_len + s->k_len > POSITION_LIMIT)
+        return fcl_fail(
+            reason, size, FCL_UNSUPPORTED,
+            "shape.q_len + shape.k_len is %lld, with a window at most %lld are possible",
+            (long long)(s->q_len + s->k_len), (long long)POSITION_LIMIT);
+    return FCL_OK;
 }
 
 enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
@@ -374,19 +414,27 @@ enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
                                    char *reason, size_t size)
 {
     struct fcl_shape s;
+    struct fcl_problem p;
     *launch = (struct fcl_launch){0};
     enum fcl_status status = fcl_shape_complete(&args->shape, &s, reason, size);
+    if (!status)
+        status = take_window(problem, args, &s, &p, reason, size);
     if (status)
         return status;
+    const float softcap = args->softcap != 0.0f ? args->softcap : (float)problem->softcap;
+    if (!isfinite(softcap) || softcap < 0.0f || (softcap > 0.0f && problem->softcap == 0))
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "softcap is %g, allowed %s by the plan's problem", (double)softcap,
+                        problem->softcap ? "are finite numbers from 0 on" : "is 0 (none)");
     if (!isfinite(args->scale))
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
                         "scale is %g, allowed are finite numbers", (double)args->scale);
     launch->empty = s.batch == 0 || s.q_len == 0;
     if (launch->empty)
         return FCL_OK;
-    prepare_numbers(problem, &s, args->scale, &launch->args);
-    status = prepare_tensors(problem, &s, args, launch, reason, size);
-    prepare_order(problem, config, caps, &s, &launch->args);
-    prepare_splits(problem, config, &s, launch);
-    return status ? status : prepare_grid(problem, config, caps, &s, launch, reason, size);
+    prepare_numbers(&p, &s, args->scale, softcap, &launch->args);
+    status = prepare_tensors(&p, &s, args, launch, reason, size);
+    prepare_order(&p, config, caps, &s, &launch->args);
+    prepare_splits(&p, config, &s, launch);
+    return status ? status : prepare_grid(&p, config, caps, &s, launch, reason, size);
 }

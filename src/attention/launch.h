@@ -22,6 +22,8 @@ struct fcl_kernel_args {
     int64_t score_pitch, o_split, lse_split;
     int32_t splits, q_len, k_len, heads, group, all_heads, together, shift;
     float unit;
+    int32_t first;
+    float cap, cap_inverse;
 };
 
 // What a launch comes to, once its arguments were found to be valid.

@@ -21,8 +21,14 @@ static enum fcl_status prove(void *user, const struct fcl_program *program)
     tiny.heads_q = 2; // two rows a query where heads are packed
     tiny.q_len = 3;
     tiny.k_len = plan->config.block_n + 5;
+    // The same kernel, with more keys to see: of a window, all but the first two of query 0.
     if (tiny.mask != FCL_MASK_NONE)
-        tiny.mask = FCL_MASK_CAUSAL_BOTTOM_RIGHT; // the same kernel, with more keys to see
+        tiny.mask =
+            fcl_problem_is_causal(&tiny) ? FCL_MASK_CAUSAL_BOTTOM_RIGHT : FCL_MASK_BOTTOM_RIGHT;
+    if (fcl_problem_bounds_left(&tiny))
+        tiny.window_left = plan->config.block_n;
+    if (tiny.window_right > 0)
+        tiny.window_right = 0;
     const struct fcl_problem problem = plan->problem;
     plan->program = *program;
     plan->problem = tiny;

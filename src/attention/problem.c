@@ -5,7 +5,7 @@
 
 static const char *const pass_words[] = {"fwd", "lse", NULL};
 static const char *const dtype_words[] = {"f32", "f16", "bf16", NULL};
-static const char *const mask_words[] = {"none", "causal-tl", "causal-br", NULL};
+static const char *const mask_words[] = {"none", "causal-tl", "causal-br", "tl", "br", NULL};
 static const char *const layout_words[] = {"bhsd", "bshd", NULL};
 
 const struct fcl_problem_field fcl_problem_fields[] = {
@@ -56,6 +56,39 @@ void fcl_layout_strides(enum fcl_layout layout, int64_t heads, int64_t length, i
     strides[3] = 1;
 }
 
+// ---- Masks ------------------------------------------------------------------------------------
+
+int64_t fcl_problem_shift(const struct fcl_problem *p, int64_t q_len, int64_t k_len)
+{
+    const int bottom = p->mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT || p->mask == FCL_MASK_BOTTOM_RIGHT;
+    return bottom ? k_len - q_len : 0;
+}
+
+int fcl_problem_is_causal(const struct fcl_problem *p)
+{
+    return p->mask == FCL_MASK_CAUSAL_TOP_LEFT || p->mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT;
+}
+
+int fcl_problem_bounds_left(const struct fcl_problem *p)
+{
+    return p->window && p->window_left >= 0;
+}
+
+int fcl_problem_bounds_right(const struct fcl_problem *p)
+{
+    return fcl_problem_is_causal(p) || (p->window && p->window_right >= 0);
+}
+
+int64_t fcl_problem_reach_left(const struct fcl_problem *p)
+{
+    return p->window_left;
+}
+
+int64_t fcl_problem_reach_right(const struct fcl_problem *p)
+{
+    return fcl_problem_is_causal(p) ? 0 : p->window_right;
+}
+
 // ---- Defaults and checks ----------------------------------------------------------------------
 
 size_t fcl_problem_tensors(const struct fcl_problem *p, struct fcl_problem_tensor tensors[4])
@@ -97,6 +130,11 @@ void fcl_problem_fill_defaults(struct fcl_problem *problem)
         problem->lse = 1;
         problem->guard_v = 0;
     }
+    if (!problem->window || (problem->window_left == -1 && problem->window_right == -1))
+        problem->window = 0, problem->window_left = problem->window_right = 0;
+    if (!problem->window && problem->mask >= FCL_MASK_TOP_LEFT &&
+        problem->mask <= FCL_MASK_BOTTOM_RIGHT)
+        problem->mask = FCL_MASK_NONE;
     if (problem->alignment == 0)
         problem->alignment = fcl_problem_natural_alignment(problem);
 }
@@ -124,6 +162,10 @@ static enum fcl_status check_ranges(const struct fcl_problem *problem, char *rea
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
                         "heads_q is %lld; allowed are multiples of heads_kv, %lld",
                         (long long)problem->heads_q, (long long)problem->heads_kv);
+    if (problem->window && problem->mask == FCL_MASK_NONE)
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "window is 1, but mask is none: a window is measured from where a query "
+                        "stands; allowed are causal-tl, causal-br, tl and br");
     return FCL_OK;
 }
 
@@ -212,5 +254,8 @@ int fcl_problem_same_kernel(const struct fcl_problem *a, const struct fcl_proble
            a->head_dim_v == b->head_dim_v && a->dtype_q == b->dtype_q && a->dtype_k == b->dtype_k &&
            a->dtype_v == b->dtype_v && a->dtype_o == b->dtype_o && a->mask == b->mask &&
            a->layout == b->layout && a->alignment == b->alignment && a->lse == b->lse &&
-           a->guard_v == b->guard_v && a->strided == b->strided;
+           a->guard_v == b->guard_v && a->strided == b->strided &&
+           fcl_problem_bounds_left(a) == fcl_problem_bounds_left(b) &&
+           fcl_problem_bounds_right(a) == fcl_problem_bounds_right(b) &&
+           (a->softcap > 0) == (b->softcap > 0);
 }

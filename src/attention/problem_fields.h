@@ -8,36 +8,42 @@
 enum fcl_field_kind {
     KIND_NUMBER, // key and number
     KIND_PAIR,   // key and number, then / and the number of the next field where that differs
-    KIND_SECOND, // written by the pair before it
+    KIND_SECOND, // written by the pair or window before it
     KIND_CHOICE, // key and one of the words; the value is the word's index
     KIND_DTYPE,  // the same; one word without a key stands for all four
-    KIND_FLAG    // the key alone means 1
+    KIND_FLAG,   // the key alone means 1
+    KIND_WINDOW  // key and the numbers of the next two fields; it means 1
 };
 
 // Batch, heads and lengths stay below this, so that positions rounded up to a block fit 32 bits.
 #define FCL_COUNT_LIMIT (INT64_C(1) << 30)
+#define FCL_SOFTCAP_LIMIT 1000000
 #define FCL_ALIGNMENT_DEFAULT 16
 #define FCL_ALIGNMENT_LIMIT 4096
 
 // X(member, kind, key, smallest, largest, words), in the order of the text form.
-#define FCL_PROBLEM_FIELDS(X)                                \
-    X(pass, CHOICE, "", 0, 1, pass_words)                    \
-    X(batch, NUMBER, "b", 0, FCL_COUNT_LIMIT, NULL)          \
-    X(heads_q, PAIR, "h", 1, FCL_COUNT_LIMIT, NULL)          \
-    X(heads_kv, SECOND, NULL, 1, FCL_COUNT_LIMIT, NULL)      \
-    X(q_len, NUMBER, "q", 0, FCL_COUNT_LIMIT, NULL)          \
-    X(k_len, NUMBER, "k", 0, FCL_COUNT_LIMIT, NULL)          \
-    X(head_dim_qk, PAIR, "d", 1, FCL_HEAD_DIM_LIMIT, NULL)   \
-    X(head_dim_v, SECOND, NULL, 1, FCL_HEAD_DIM_LIMIT, NULL) \
-    X(dtype_q, DTYPE, "q:", 0, 2, dtype_words)               \
-    X(dtype_k, DTYPE, "k:", 0, 2, dtype_words)               \
-    X(dtype_v, DTYPE, "v:", 0, 2, dtype_words)               \
-    X(dtype_o, DTYPE, "o:", 0, 2, dtype_words)               \
-    X(mask, CHOICE, "", 0, 2, mask_words)                    \
-    X(lse, FLAG, "lse", 0, 1, NULL)                          \
-    X(guard_v, FLAG, "guard-v", 0, 1, NULL)                  \
-    X(strided, FLAG, "strided", 0, 1, NULL)                  \
-    X(layout, CHOICE, "layout=", 0, 1, layout_words)         \
+#define FCL_PROBLEM_FIELDS(X)                                  \
+    X(pass, CHOICE, "", 0, 1, pass_words)                      \
+    X(batch, NUMBER, "b", 0, FCL_COUNT_LIMIT, NULL)            \
+    X(heads_q, PAIR, "h", 1, FCL_COUNT_LIMIT, NULL)            \
+    X(heads_kv, SECOND, NULL, 1, FCL_COUNT_LIMIT, NULL)        \
+    X(q_len, NUMBER, "q", 0, FCL_COUNT_LIMIT, NULL)            \
+    X(k_len, NUMBER, "k", 0, FCL_COUNT_LIMIT, NULL)            \
+    X(head_dim_qk, PAIR, "d", 1, FCL_HEAD_DIM_LIMIT, NULL)     \
+    X(head_dim_v, SECOND, NULL, 1, FCL_HEAD_DIM_LIMIT, NULL)   \
+    X(dtype_q, DTYPE, "q:", 0, 2, dtype_words)                 \
+    X(dtype_k, DTYPE, "k:", 0, 2, dtype_words)                 \
+    X(dtype_v, DTYPE, "v:", 0, 2, dtype_words)                 \
+    X(dtype_o, DTYPE, "o:", 0, 2, dtype_words)                 \
+    X(mask, CHOICE, "", 0, 4, mask_words)                      \
+    X(window, WINDOW, "win=", 0, 1, NULL)                      \
+    X(window_left, SECOND, NULL, -1, FCL_COUNT_LIMIT, NULL)    \
+    X(window_right, SECOND, NULL, -1, FCL_COUNT_LIMIT, NULL)   \
+    X(softcap, NUMBER, "softcap=", 0, FCL_SOFTCAP_LIMIT, NULL) \
+    X(lse, FLAG, "lse", 0, 1, NULL)                            \
+    X(guard_v, FLAG, "guard-v", 0, 1, NULL)                    \
+    X(strided, FLAG, "strided", 0, 1, NULL)                    \
+    X(layout, CHOICE, "layout=", 0, 1, layout_words)           \
     X(alignment, NUMBER, "align=", 1, FCL_ALIGNMENT_LIMIT, NULL)
 
 enum fcl_field_id {

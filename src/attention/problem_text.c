@@ -83,6 +83,11 @@ static void add_field(struct fcl_text *text, const struct fcl_problem *full, int
         if (differs)
             fcl_text_add(text, " %s", field->key);
         break;
+    case KIND_WINDOW:
+        if (differs)
+            fcl_text_add(text, " %s%lld,%lld", field->key, (long long)values.of[id + 1],
+                         (long long)values.of[id + 2]);
+        break;
     case KIND_SECOND:
         break;
     }
@@ -118,6 +123,12 @@ static int bucket(int64_t count)
     return power;
 }
 
+// A side of a window, rounded up to a power of two; -1 stays unbounded, 0 is a power of its own.
+static int64_t window_bucket(int64_t reach)
+{
+    return reach < 1 ? reach : INT64_C(1) << bucket(reach);
+}
+
 size_t fcl_problem_class(const struct fcl_problem *problem, enum fcl_implementation implementation,
                          char *text, size_t size)
 {
@@ -130,8 +141,13 @@ size_t fcl_problem_class(const struct fcl_problem *problem, enum fcl_implementat
     add_pair(&out, "d", full.head_dim_qk, full.head_dim_v);
     add_dtypes(&out, &full, 1);
     // Both alignments of the diagonal share one kernel.
-    if (full.mask != FCL_MASK_NONE)
+    if (fcl_problem_is_causal(&full))
         fcl_text_add(&out, " causal");
+    if (full.window)
+        fcl_text_add(&out, " win=%lld,%lld", (long long)window_bucket(full.window_left),
+                     (long long)window_bucket(full.window_right));
+    if (full.softcap > 0)
+        fcl_text_add(&out, " softcap=1"); // whatever it is
     add_field(&out, &full, FIELD_lse);
     add_field(&out, &full, FIELD_guard_v);
     add_field(&out, &full, FIELD_strided);
@@ -153,7 +169,7 @@ struct word {
 // What was read so far, and where a failure is explained.
 struct reading {
     struct fcl_problem_values values;
-    int given[FIELD_COUNT];
+    int given[FIELD_COUNT]; // not of a window's sides
     char *reason;
     size_t size;
 };
@@ -202,6 +218,8 @@ static void add_usage(struct fcl_text *text, const struct fcl_problem_field *fie
     fcl_text_add(text, " %s", field->key);
     if (field->kind == KIND_NUMBER || field->kind == KIND_PAIR)
         fcl_text_add(text, field->kind == KIND_PAIR ? "N[/N]" : "N");
+    if (field->kind == KIND_WINDOW)
+        fcl_text_add(text, "LEFT,RIGHT");
     if (field->words != NULL)
         add_words(text, "", field->words);
 }
@@ -228,6 +246,9 @@ static enum fcl_status fail_usage(const struct reading *reading, struct word wor
     if (field->kind == KIND_NUMBER || field->kind == KIND_PAIR)
         fcl_text_add(&usage, " with N from %lld to %lld", (long long)field->smallest,
                      (long long)field->largest);
+    if (field->kind == KIND_WINDOW)
+        fcl_text_add(&usage, ", numbers of keys from 0 to %lld, or -1 for no bound",
+                     (long long)field[1].largest);
     fcl_fail(reading->reason, reading->size, status, "`%.*s` is not allowed; allowed is%s",
              SHOWN(word), usage.failed ? "" : usage.data);
     fcl_text_free(&usage);
@@ -269,6 +290,28 @@ static enum fcl_status read_numbers(struct reading *reading, struct word word, i
     return status;
 }
 
+// Reads the two sides of a window.
+static enum fcl_status read_window(struct reading *reading, struct word word, int id)
+{
+    const char *cursor = behind(word, fcl_problem_fields[id].key).start;
+    enum fcl_status status = take(reading, word, id, 1);
+    for (int side = 1; side <= 2 && status == FCL_OK; side++) {
+        int64_t reach = -1;
+        if (side == 2 && (cursor == word.end || *cursor++ != ','))
+            return fail_usage(reading, word, id, FCL_INVALID_ARGUMENT);
+        if (word.end - cursor >= 2 && memcmp(cursor, "-1", 2) == 0)
+            cursor += 2;
+        else if (!fcl_number_read(&cursor, word.end, INT64_MAX, &reach))
+            return fail_usage(reading, word, id, FCL_INVALID_ARGUMENT);
+        if (fcl_problem_range_status(id + side, reach) != FCL_OK)
+            return fail_usage(reading, word, id, FCL_INVALID_ARGUMENT);
+        reading->values.of[id + side] = reach;
+    }
+    return status == FCL_OK && cursor != word.end
+               ? fail_usage(reading, word, id, FCL_INVALID_ARGUMENT)
+               : status;
+}
+
 // Whether the word was meant for this field, well formed or not.
 static int claims(const struct fcl_problem_field *field, struct word word)
 {
@@ -290,6 +333,8 @@ static enum fcl_status read_field(struct reading *reading, struct word word, int
     const struct fcl_problem_field *field = &fcl_problem_fields[id];
     if (field->kind == KIND_NUMBER || field->kind == KIND_PAIR)
         return read_numbers(reading, word, id);
+    if (field->kind == KIND_WINDOW)
+        return read_window(reading, word, id);
     if (field->kind == KIND_FLAG)
         return take(reading, word, id, 1);
     const int index = index_of(field->words, behind(word, field->key));

@@ -9,11 +9,12 @@
 #include "core/element.h"
 #include "problem.h"
 
-// One row's view of its inputs. Hidden keys are outside of it: `visible` counts from key 0.
+// One row's view of its inputs. Hidden keys are outside of it: it is `visible` keys from `first`
+// on.
 struct inputs {
     struct fcl_problem problem;
-    float scale;
-    int64_t visible;
+    float scale, softcap;
+    int64_t first, visible;
     int64_t k_first, v_first; // element where the key head's first row begins
     int64_t k_strides[4], v_strides[4];
     const struct fcl_reference *reference;
@@ -21,12 +22,16 @@ struct inputs {
     double *scores;         // `visible` of them; later their exponentials
 };
 
-int64_t fcl_reference_visible(enum fcl_mask mask, int64_t i, int64_t q_len, int64_t k_len)
+int64_t fcl_reference_visible(const struct fcl_problem *p, int64_t i, int64_t *first)
 {
-    if (mask == FCL_MASK_NONE)
-        return k_len;
-    const int64_t place = mask == FCL_MASK_CAUSAL_TOP_LEFT ? i : i + k_len - q_len;
-    return fcl_min(fcl_max(place + 1, 0), k_len);
+    const int64_t place = i + fcl_problem_shift(p, p->q_len, p->k_len);
+    int64_t begin = 0, end = p->k_len;
+    if (fcl_problem_bounds_left(p))
+        begin = fcl_max(place - fcl_problem_reach_left(p), 0);
+    if (fcl_problem_bounds_right(p))
+        end = fcl_min(place + fcl_problem_reach_right(p) + 1, p->k_len);
+    *first = begin;
+    return fcl_max(end - begin, 0);
 }
 
 float fcl_reference_scale(float scale, int head_dim_qk)
@@ -81,10 +86,11 @@ static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_
     const struct fcl_problem *p = &in->problem;
     if (b < 0 || b >= p->batch || h < 0 || h >= p->heads_q || i < 0 || i >= p->q_len)
         return FCL_INVALID_ARGUMENT;
-    in->visible = fcl_reference_visible(p->mask, i, p->q_len, p->k_len);
+    in->visible = fcl_reference_visible(p, i, &in->first);
     if (!are_usable(reference, p, in->visible, row))
         return FCL_INVALID_ARGUMENT;
     in->scale = fcl_reference_scale(reference->scale, p->head_dim_qk);
+    in->softcap = reference->softcap != 0 ? reference->softcap : (float)p->softcap;
     const int64_t key_head = h / (p->heads_q / p->heads_kv);
     int64_t strides[4];
     const int64_t q_first =
@@ -109,14 +115,14 @@ static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_
 static void load_k(const struct inputs *in, int64_t j)
 {
     fcl_element_load_row(in->reference->k.data, in->problem.dtype_k,
-                         in->k_first + j * in->k_strides[2], in->k_strides[3],
+                         in->k_first + (in->first + j) * in->k_strides[2], in->k_strides[3],
                          in->problem.head_dim_qk, in->line);
 }
 
 static void load_v(const struct inputs *in, int64_t j)
 {
     fcl_element_load_row(in->reference->v.data, in->problem.dtype_v,
-                         in->v_first + j * in->v_strides[2], in->v_strides[3],
+                         in->v_first + (in->first + j) * in->v_strides[2], in->v_strides[3],
                          in->problem.head_dim_v, in->line);
 }
 
@@ -125,7 +131,8 @@ static double exact_score(const struct inputs *in)
     double dot = 0;
     for (int d = 0; d < in->problem.head_dim_qk; d++)
         dot += (double)in->q[d] * (double)in->line[d];
-    return (double)in->scale * dot;
+    const double s = (double)in->scale * dot, cap = (double)in->softcap;
+    return cap > 0 ? cap * tanh(s / cap) : s;
 }
 
 static double float_score(const struct inputs *in)
@@ -133,7 +140,8 @@ static double float_score(const struct inputs *in)
     float dot = 0;
     for (int d = 0; d < in->problem.head_dim_qk; d++)
         dot += in->q[d] * in->line[d];
-    return (double)(in->scale * dot);
+    const float s = in->scale * dot, cap = in->softcap;
+    return (double)(cap > 0 ? cap * tanhf(s / cap) : s);
 }
 
 // Below the largest score by this much, a key weighs less than 2e-14: its score matters to nothing.

@@ -10,8 +10,8 @@
 // hidden, is the plain softmax of equal scores.
 #define FCL_SCORE_FLOOR (-0x1p126 * 0.69314718055994530942)
 
-// How many keys, from the first on, query i sees.
-int64_t fcl_reference_visible(enum fcl_mask mask, int64_t i, int64_t q_len, int64_t k_len);
+// How many keys, from *first on, query i of a completed problem sees.
+int64_t fcl_reference_visible(const struct fcl_problem *problem, int64_t i, int64_t *first);
 
 // The scale, or the default where it is 0.
 float fcl_reference_scale(float scale, int head_dim_qk);

@@ -9,6 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "problem.h"
+
 // One matrix problem: the leading dimensions are counted through outside.
 struct matrix {
     int64_t q_len, k_len, block;
@@ -66,8 +68,10 @@ static float attend_row(const struct matrix *x, const float *q, const float *k, 
 static void attend_matrix(const struct matrix *x, const float *q, const float *k, const float *v,
                           float *o, float *lse)
 {
+    const struct fcl_problem p = {.mask = x->mask, .q_len = x->q_len, .k_len = x->k_len};
     for (int64_t i = 0; i < x->q_len; i++) {
-        const int64_t visible = fcl_reference_visible(x->mask, i, x->q_len, x->k_len);
+        int64_t first; // 0, without a window
+        const int64_t visible = fcl_reference_visible(&p, i, &first);
         const float row_lse = attend_row(x, q + i * x->d_qk, k, v, visible, o + i * x->d_v);
         if (lse != NULL)
             lse[i] = row_lse;

@@ -143,7 +143,8 @@ enum fcl_status fcl_reference_compare(const struct fcl_reference *reference, int
     if (lse == NULL)
         return FCL_OK;
     const double error = error_of(FCL_F32, (double)*lse, exact.lse);
-    const int64_t visible = fcl_reference_visible(problem.mask, i, problem.q_len, problem.k_len);
+    int64_t first;
+    const int64_t visible = fcl_reference_visible(&problem, i, &first);
     const double allowed = F32_ROUNDOFF * (score_roundings(&problem) * (1 + exact.score_limit) +
                                            sqrt((double)visible)) +
                            storage_error(&problem, unfused, exact.score_limit);

@@ -103,7 +103,11 @@ enum fcl_status fcl_attention_run(fcl_device *device, cl_command_queue queue, cl
         .q = {.buffer = q},
         .k = {.buffer = k},
         .v = {.buffer = v},
-        .o = {.buffer = o}};
+        .o = {.buffer = o},
+        .window = full.window,
+        .window_left = full.window_left,
+        .window_right = full.window_right,
+        .softcap = (float)full.softcap};
     status = make_workspace(plan, &args);
     if (!status)
         status = fcl_attention_enqueue(plan, queue, &args, 0, NULL, event);

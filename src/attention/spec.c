@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "core/source.h"
-#include "problem.h"
 #include "space.h"
 
 static void add_dtypes(const struct fcl_problem *p, struct fcl_text *label)
@@ -35,7 +34,10 @@ void fcl_spec_label(const struct fcl_problem *problem, const struct fcl_config *
         int set;
         const char *word;
     } features[] = {
-        {problem->mask != FCL_MASK_NONE, "_causal"},
+        {fcl_problem_is_causal(problem), "_causal"},
+        {fcl_problem_bounds_left(problem), "_left"},
+        {fcl_problem_bounds_right(problem) && !fcl_problem_is_causal(problem), "_right"},
+        {problem->softcap > 0, "_softcap"},
         {problem->lse && problem->pass == FCL_PASS_FORWARD, "_lse"},
         {problem->guard_v, "_guard"},
         {problem->strided, "_strided"},

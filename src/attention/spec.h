@@ -7,6 +7,7 @@
 #include <flashcl/tune.h>
 
 #include "core/text.h"
+#include "problem.h"
 
 // X(MACRO, value), over `p` (a completed problem), `c` (a configuration), `l` (its local layout).
 // kernels/lib/config.clh says what each means.
@@ -17,7 +18,9 @@
     X(DTYPE_K, (int)p->dtype_k)                             \
     X(DTYPE_V, (int)p->dtype_v)                             \
     X(DTYPE_O, (int)p->dtype_o)                             \
-    X(BOUND_RIGHT, p->mask != FCL_MASK_NONE)                \
+    X(BOUND_LEFT, fcl_problem_bounds_left(p))               \
+    X(BOUND_RIGHT, fcl_problem_bounds_right(p))             \
+    X(SOFTCAP, p->softcap > 0)                              \
     X(STATISTICS, p->pass == FCL_PASS_STATISTICS)           \
     X(LSE, p->lse || p->pass == FCL_PASS_STATISTICS)        \
     X(GUARD_V, p->guard_v)                                  \

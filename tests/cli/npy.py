@@ -6,7 +6,7 @@ Python: the standard library only.
                                               numbers in (-1, 1), the last N rows NaN; SHAPE as 2,3,4
   npy.py spoil FILE KIND                      a file that must be refused; see KINDS
   npy.py kinds                                the kinds, one a line
-  npy.py judge Q K V O [--lse L] [--causal tl|br] [--scale S] [--layout bshd] [--bf16]
+  npy.py judge Q K V O [--lse L] [--causal tl|br] [--align tl|br] [--window L,R] [--softcap C] [--scale S] [--layout bshd] [--bf16]
   npy.py header FILE                          type and shape
 """
 import argparse
@@ -124,9 +124,11 @@ def view(shape, values, layout):
     return (b, h, n, d), lambda i, j, k: values[((i * h + j) * n + k) * d:][:d]
 
 
-def attention_row(q, keys, values, scale, width):
+def attention_row(q, keys, values, scale, width, cap):
     """One row by definition; no keys give zeros and -inf."""
     scores = [scale * math.fsum(x * y for x, y in zip(q, k)) for k in keys]
+    if cap:
+        scores = [cap * math.tanh(s / cap) for s in scores]
     if not scores:
         return [0.0] * width, -math.inf
     top = max(scores)
@@ -136,10 +138,12 @@ def attention_row(q, keys, values, scale, width):
     return row, top + math.log(total)
 
 
-def visible(causal, i, n, m):
-    if causal is None:
-        return m
-    return max(0, min(m, i + 1 + (m - n if causal == "br" else 0)))
+def visible(args, i, n, m):
+    """The keys that query i of n sees among m."""
+    place = i + (m - n if "br" in (args.causal, args.align) else 0)
+    left, right = map(int, args.window.split(",")) if args.window else (-1, -1)
+    return [j for j in range(m) if not (args.causal and j > place or left >= 0 and j < place - left
+                                        or right >= 0 and j > place + right)]
 
 
 def judge(args):
@@ -159,10 +163,10 @@ def judge(args):
     worst = 0.0
     scale = args.scale if args.scale is not None else 1 / math.sqrt(d)
     for i, j, r in ((i, j, r) for i in range(b) for j in range(h) for r in range(n)):
-        seen = visible(args.causal, r, n, m)
+        seen = visible(args, r, n, m)
         head = j // (h // kv)
-        row, total = attention_row(q(i, j, r), [k(i, head, x) for x in range(seen)],
-                                   [v(i, head, x) for x in range(seen)], scale, dv)
+        row, total = attention_row(q(i, j, r), [k(i, head, x) for x in seen],
+                                   [v(i, head, x) for x in seen], scale, dv, args.softcap)
         worst = max([worst] + [abs(x - y) for x, y in zip(row, o(i, j, r))])
         assert not any(math.isnan(x) for x in o(i, j, r)), "NaN in the result"
         if lse is not None:
@@ -191,6 +195,9 @@ def main():
         one.add_argument(name)
     one.add_argument("--lse")
     one.add_argument("--causal", choices=["tl", "br"])
+    one.add_argument("--align", choices=["tl", "br"])
+    one.add_argument("--window")
+    one.add_argument("--softcap", type=float)
     one.add_argument("--scale", type=float)
     one.add_argument("--layout", choices=["bhsd", "bshd"])
     one.add_argument("--bf16", action="store_true")

@@ -175,6 +175,12 @@ test_npy_errors() {
     rm -r folder o.npy
     on run --q good.npy --k good.npy --v good.npy -o o.npy --causal top
     refuse "causal corner" 2 "tl and br"
+    on run --q good.npy --k good.npy --v good.npy -o o.npy --align br --window 3
+    refuse "window of one side" 2 "such as 256,0"
+    on run --q good.npy --k good.npy --v good.npy -o o.npy --window 3,4
+    refuse "window from nowhere" 2 "causal-tl, causal-br, tl and br"
+    on run --q good.npy --k good.npy --v good.npy -o o.npy --window 3,4 --causal tl --align tl
+    refuse "two corners" 2 "--align is not allowed"
     for scale in x 0 nan inf 1e99; do
         on run --q good.npy --k good.npy --v good.npy -o o.npy --scale $scale
         refuse "scale $scale" 2 "--scale $scale"
@@ -212,6 +218,9 @@ test_run() {
     judge "bf16, rank 4" bf16 2,2,9,16 2,2,13,16 2,2,13,16 --bf16
     judge "causal top-left" f4 5,8 9,8 9,8 --causal tl
     judge "causal bottom-right, more queries than keys, lse" f4 9,8 4,8 4,8 --causal br --lse l.npy
+    judge "causal window" f4 9,8 12,8 12,8 --causal br --window 3,-1 --lse l.npy
+    judge "window from the bottom-right corner" f4 9,8 12,8 12,8 --align br --window 1,2
+    judge "capped scores" f4 9,8 12,8 12,8 --softcap 1 --causal br --lse l.npy
     judge "grouped heads, bshd, lse" f2 2,7,4,8 2,9,2,8 2,9,2,8 --layout bshd --lse l.npy
     judge "rank 3 with lse" f4 2,3,8 2,5,8 2,5,8 --lse l.npy
     judge "scale" f4 1,2,9,8 1,2,9,8 1,2,9,8 --scale -0.7

@@ -61,6 +61,13 @@ kernel void test_visit(global float *edge, global float *inside, int columns, co
     lane_store(inside, at, score_visit(a, no, seven, row + FCL_IOTA, column), FCL_F32);
 }
 
+// LANES scores a work-item, capped.
+kernel void test_cap(global const float *in, global float *out, const fcl_args args)
+{
+    const long i = (long)get_global_id(0) * LANES;
+    lane_store(out, i, score_cap(&args, lane_load(in, i, FCL_F32)), FCL_F32);
+}
+
 FCL_FN fcl_rows rows_load(global const float *p)
 {
     fcl_rows x;
@@ -107,7 +114,7 @@ kernel void test_args(global long *out, const fcl_args args)
                            a->k_col,   a->v_batch, a->v_head,  a->v_row,   a->v_col,     a->o_batch,     a->o_head,
                            a->o_row,   a->o_col,   a->q_start, a->k_start, a->v_start,   a->o_start,     a->lse_start,
                            a->score_pitch, a->o_split, a->lse_split, a->splits, a->q_len, a->k_len, a->heads, a->group, a->all_heads, a->together, a->shift, as_int(a->unit),
-                           sizeof(fcl_args)};
+                           a->first, as_int(a->cap), as_int(a->cap_inverse), sizeof(fcl_args)};
     for (int i = 0; i < (int)(sizeof fields / sizeof fields[0]); i++)
         out[i] = fields[i];
 }

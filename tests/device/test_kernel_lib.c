@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "attention/problem.h"
 #include "core/element.h"
 #include "kernels.h"
 
@@ -17,6 +18,10 @@ static const struct test_kernels_row rows[] = {
     {"fwd d4/6 q1 bf16 causal-br", "vector_m16n32l8k4c4x1p3"},
     {"fwd d4/6 q1 causal-br strided", "vector_m32n32l16k4c4x2"},
     {"fwd d4/6 q1 f16 causal-br", "row_m4n32l4k2c1"},
+    {"fwd d4/6 q1 br win=5,9", "generic_m16n16w64r4d4"},
+    {"fwd d4/6 q1 causal-br win=20,-1", "vector_m16n32l8k4c4"},
+    {"fwd d4/6 q1 tl win=0,-1", "row_m4n32l4k2c1x1"},
+    {"fwd d4/6 q1 tl win=40,3", "generic_m16n16w64r4d4x2"},
 };
 
 static struct test_opencl opencl;
@@ -45,7 +50,7 @@ static void arguments_arrive_in_their_fields(void **state)
 {
     (void)state;
     for (size_t n = 0; n < case_count; n++) {
-        enum { LONGS = 24, FIELDS = 34 };
+        enum { LONGS = 24, FIELDS = 37 };
         struct fcl_kernel_args args;
         int64_t longs[LONGS];
         cl_long out[FIELDS];
@@ -62,8 +67,12 @@ static void arguments_arrive_in_their_fields(void **state)
         args.together = 106;
         args.shift = -107;
         args.unit = 1.5f;
-        const cl_long rest[] = {100, 101, -102, 103,           104,
-                                105, 106, -107, bits_of(1.5f), sizeof args};
+        args.first = -108;
+        args.cap = 2.5f;
+        args.cap_inverse = 3.5f;
+        const cl_long rest[] = {100,           101,           -102,       103,           104,
+                                105,           106,           -107,       bits_of(1.5f), -108,
+                                bits_of(2.5f), bits_of(3.5f), sizeof args};
         const struct test_argument arguments[] = {
             {TEST_OUTPUT, out, sizeof out}, {TEST_VALUE, &args, sizeof args}, {0}};
         test_kernels_run(&cases[n], "test_args", 1, 1, arguments);
@@ -190,6 +199,24 @@ static void elements_convert_as_on_the_host(void **state)
 #define BLOCKS_LIMIT 16
 #define VIEW 13
 
+// Whether a kernel serves a mask: both alignments share one, other kinds of masks have another.
+static int serves(const struct test_kernels *k, int mask)
+{
+    struct fcl_problem p = k->problem;
+    p.mask = (enum fcl_mask)mask;
+    return fcl_problem_is_causal(&p) == fcl_problem_is_causal(&k->problem) &&
+           (mask == FCL_MASK_NONE) == (k->problem.mask == FCL_MASK_NONE);
+}
+
+// What the kernel gets of the masks.
+static void set_masks(struct fcl_kernel_args *args, const struct fcl_problem *p)
+{
+    const int bottom = p->mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT || p->mask == FCL_MASK_BOTTOM_RIGHT;
+    const int64_t place = bottom ? p->k_len - p->q_len : 0;
+    args->first = (cl_int)(place - p->window_left);
+    args->shift = (cl_int)(place + (fcl_problem_is_causal(p) ? 0 : p->window_right));
+}
+
 struct schedule {
     const struct test_kernels *k;
     struct fcl_problem problem;
@@ -213,23 +240,22 @@ static void set_up_schedule(struct schedule *s, const struct test_kernels *k, en
     s->problem.k_len = k_len;
     s->row_blocks = (cl_int)((q_len + block_m - 1) / block_m);
     s->groups = BATCHES * HEADS * s->row_blocks * k->config.dv_split;
-    s->args = (struct fcl_kernel_args){
-        .q_strides = {INT64_C(1) << 40, INT64_C(5) << 33, 1001, 2},
-        .k_strides = {INT64_C(3) << 40, INT64_C(7) << 33, 1003, 3},
-        .v_strides = {INT64_C(5) << 40, INT64_C(9) << 33, 1005, 4},
-        .o_strides = {INT64_C(7) << 40, INT64_C(11) << 33, 1007, 5},
-        .q_start = 21,
-        .k_start = 22,
-        .v_start = 23,
-        .o_start = 24,
-        .lse_start = INT64_C(1) << 35,
-        .q_len = (cl_int)q_len,
-        .k_len = (cl_int)k_len,
-        .heads = HEADS,
-        .group = HEADS / KV_HEADS,
-        .all_heads = BATCHES * HEADS,
-        .together = together,
-        .shift = mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT ? (cl_int)(k_len - q_len) : 0};
+    s->args = (struct fcl_kernel_args){.q_strides = {INT64_C(1) << 40, INT64_C(5) << 33, 1001, 2},
+                                       .k_strides = {INT64_C(3) << 40, INT64_C(7) << 33, 1003, 3},
+                                       .v_strides = {INT64_C(5) << 40, INT64_C(9) << 33, 1005, 4},
+                                       .o_strides = {INT64_C(7) << 40, INT64_C(11) << 33, 1007, 5},
+                                       .q_start = 21,
+                                       .k_start = 22,
+                                       .v_start = 23,
+                                       .o_start = 24,
+                                       .lse_start = INT64_C(1) << 35,
+                                       .q_len = (cl_int)q_len,
+                                       .k_len = (cl_int)k_len,
+                                       .heads = HEADS,
+                                       .group = HEADS / KV_HEADS,
+                                       .all_heads = BATCHES * HEADS,
+                                       .together = together};
+    set_masks(&s->args, &s->problem);
     s->works = test_poisoned((size_t)s->groups * sizeof *s->works);
     s->blocks = test_poisoned((size_t)s->groups * sizeof *s->blocks);
     s->views = test_poisoned((size_t)s->groups * sizeof *s->views);
@@ -275,14 +301,17 @@ static void check_cover(const struct schedule *s)
     free(seen);
 }
 
-// How many of the places rows x keys are visible, and one more than the last visible key.
-static int64_t count_visible(const struct schedule *s, int64_t row, int64_t key, int64_t *end)
+// How many of the places rows x keys are visible, the first visible key, and one more than the
+// last.
+static int64_t count_visible(const struct schedule *s, int64_t row, int64_t key, int64_t *begin,
+                             int64_t *end)
 {
     int64_t count = 0;
     for (int64_t i = row; i < row + s->k->config.block_m && i < s->problem.q_len; i++)
         for (int64_t j = key; j < key + s->k->config.block_n; j++)
             if (test_is_visible(&s->problem, i, j)) {
                 count++;
+                *begin = j < *begin ? j : *begin;
                 *end = j + 1 > *end ? j + 1 : *end;
             }
     return count;
@@ -292,23 +321,28 @@ static int64_t count_visible(const struct schedule *s, int64_t row, int64_t key,
 // edge, and with skipping neither is there a block too many nor an edge without need.
 static void check_blocks(const struct schedule *s, const cl_int *work, cl_int (*blocks)[3])
 {
-    const int block_n = s->k->config.block_n, causal = s->problem.mask != FCL_MASK_NONE;
-    const int visit = causal ? s->k->config.visit : 0;
+    const int block_n = s->k->config.block_n, masked = s->problem.mask != FCL_MASK_NONE;
+    const int visit = masked ? s->k->config.visit : 0;
+    const int left = fcl_problem_bounds_left(&s->problem) && visit < 2;
     const int64_t row = work[2];
     const int64_t rows_there =
         fcl_min(s->k->config.block_m, s->problem.q_len - row); // in this query block
-    int64_t end = 0;
+    int64_t begin = s->problem.k_len, end = 0, ignored = 0;
     for (int64_t key = 0; key < s->problem.k_len; key += block_n)
-        count_visible(s, row, key, &end);
-    if (visit == 2)
+        count_visible(s, row, key, &begin, &end);
+    if (left && !end) { // the window lies outside of the keys: one block at most, all hidden
+        assert_int_equal(work[4], work[5] - 1);
+        assert_true(blocks[work[4]][1] == 0 || blocks[work[4]][2]);
+        return;
+    }
+    if (visit == 2 || !fcl_problem_bounds_right(&s->problem))
         end = s->problem.k_len;
-    assert_int_equal(work[4], 0);
+    assert_int_equal(work[4], left ? begin / block_n : 0);
     assert_int_equal(work[5], fcl_max(1, (end + block_n - 1) / block_n));
     assert_true(work[5] <= BLOCKS_LIMIT);
-    for (int j = 0; j < work[5]; j++) {
-        int64_t ignored = 0;
+    for (int j = work[4]; j < work[5]; j++) {
         const int64_t key = (int64_t)j * block_n;
-        const int all = count_visible(s, row, key, &ignored) == rows_there * block_n;
+        const int all = count_visible(s, row, key, &ignored, &ignored) == rows_there * block_n;
         assert_int_equal(blocks[j][0], key);
         assert_int_equal(blocks[j][1], fcl_max(0, fcl_min(block_n, end - key)));
         assert_int_equal(blocks[j][2], !all || visit > 0);
@@ -342,10 +376,10 @@ static void the_schedule_follows_the_masks(void **state)
     demand_arguments();
     for (size_t i = 0; i < case_count; i++)
         for (size_t n = 0; n < FCL_COUNT(lengths); n++)
-            for (int mask = FCL_MASK_NONE; mask <= FCL_MASK_CAUSAL_BOTTOM_RIGHT; mask++) {
+            for (int mask = FCL_MASK_NONE; mask <= FCL_MASK_BOTTOM_RIGHT; mask++) {
                 struct schedule s;
-                if ((mask != FCL_MASK_NONE) != (cases[i].problem.mask != FCL_MASK_NONE))
-                    continue; // both alignments share one kernel, no mask is another
+                if (!serves(&cases[i], mask))
+                    continue;
                 set_up_schedule(&s, &cases[i], (enum fcl_mask)mask, lengths[n][0], lengths[n][1],
                                 (int)n % (BATCHES * HEADS) + 1);
                 check_cover(&s);
@@ -355,7 +389,7 @@ static void the_schedule_follows_the_masks(void **state)
                 }
                 // Long rows come first where their lengths differ, those of `together` heads.
                 for (cl_int g = 0; g < s.args.together * s.k->config.dv_split; g++)
-                    assert_int_equal(s.works[g][2], mask == FCL_MASK_NONE
+                    assert_int_equal(s.works[g][2], !fcl_problem_bounds_right(&s.problem)
                                                         ? 0
                                                         : (s.row_blocks - 1) * s.k->config.block_m);
                 free_schedule(&s);
@@ -369,11 +403,12 @@ static void check_visits(const struct test_kernels *k, enum fcl_mask mask, int64
 {
     enum { PLACES = 64 };
     const int lanes = test_kernels_lanes(k);
-    const struct fcl_problem p = {.mask = mask, .q_len = q_len, .k_len = k_len};
-    const struct fcl_kernel_args args = {
-        .q_len = (cl_int)q_len,
-        .k_len = (cl_int)k_len,
-        .shift = mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT ? (cl_int)(k_len - q_len) : 0};
+    struct fcl_problem p = k->problem;
+    struct fcl_kernel_args args = {.q_len = (cl_int)q_len, .k_len = (cl_int)k_len};
+    p.mask = mask;
+    p.q_len = q_len;
+    p.k_len = k_len;
+    set_masks(&args, &p);
     float edge[PLACES * PLACES], inside[PLACES * PLACES];
     const cl_int columns = PLACES;
     const struct test_argument arguments[] = {
@@ -401,9 +436,45 @@ static void scores_are_hidden_by_the_mask(void **state)
     demand_arguments();
     for (size_t i = 0; i < case_count; i++)
         for (size_t n = 0; n < FCL_COUNT(lengths); n++)
-            for (int mask = FCL_MASK_NONE; mask <= FCL_MASK_CAUSAL_BOTTOM_RIGHT; mask++)
-                if ((mask != FCL_MASK_NONE) == (cases[i].problem.mask != FCL_MASK_NONE))
+            for (int mask = FCL_MASK_NONE; mask <= FCL_MASK_BOTTOM_RIGHT; mask++)
+                if (serves(&cases[i], mask))
                     check_visits(&cases[i], (enum fcl_mask)mask, lengths[n][0], lengths[n][1]);
+}
+
+// ---- scores
+
+#define CAPPED 65536
+
+// Scores from far below the cap to far beyond it, by their exponents; NaN stays NaN.
+static void caps_are_accurate(void **state)
+{
+    float *in = test_poisoned(CAPPED * sizeof *in), *out = test_poisoned(CAPPED * sizeof *out);
+    const struct fcl_kernel_args args = {.cap = 43.28f, .cap_inverse = 1.0f / 43.28f};
+    const struct test_argument arguments[] = {{TEST_INPUT, in, CAPPED * sizeof *in},
+                                              {TEST_OUTPUT, out, CAPPED * sizeof *out},
+                                              {TEST_VALUE, (void *)&args, sizeof args},
+                                              {0}};
+    (void)state;
+    demand_arguments();
+    for (int i = 0; i < CAPPED; i++)
+        in[i] = ldexpf(1.0f + (float)(i % 997) / 997.0f, i / 2 % 64 - 40) * (i % 2 ? 1.0f : -1.0f);
+    in[0] = NAN;
+    in[1] = INFINITY;
+    in[2] = -INFINITY;
+    in[3] = 0.0f;
+    for (size_t n = 0; n < case_count; n++) {
+        test_kernels_run(&cases[n], "test_cap", CAPPED / (size_t)test_kernels_lanes(&cases[n]), 1,
+                         arguments);
+        assert_true(isnan(out[0]));
+        for (int i = 1; i < CAPPED; i++) {
+            const double right = (double)args.cap * tanh((double)in[i] / (double)args.cap);
+            if (!(fabs((double)out[i] - right) <= 5e-7 * fabs(right)))
+                fail_msg("%s: %g is capped to %.9g, expected is %.9g", cases[n].name, (double)in[i],
+                         (double)out[i], right);
+        }
+    }
+    free(in);
+    free(out);
 }
 
 // ---- softmax
@@ -514,6 +585,7 @@ int main(void)
         cmocka_unit_test(elements_convert_as_on_the_host),
         cmocka_unit_test(the_schedule_follows_the_masks),
         cmocka_unit_test(scores_are_hidden_by_the_mask),
+        cmocka_unit_test(caps_are_accurate),
         cmocka_unit_test(softmax_steps_follow_the_recurrence),
     };
     if (!getenv("FCL_TEST_DATA")) {

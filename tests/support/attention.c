@@ -208,7 +208,11 @@ enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_atten
         .o = as_argument(o, &a->o, GUARD),
         .lse = lse,
         .lse_offset = GUARD,
-        .scale = a->scale};
+        .scale = a->scale,
+        .window = p->window,
+        .window_left = p->window_left,
+        .window_right = p->window_right,
+        .softcap = a->softcap};
     args.workspace = workspace_buffer(opencl, plan, &args.shape);
     cl_event event = NULL;
     *outside = 0;
@@ -251,8 +255,12 @@ static struct fcl_host_tensor as_host(const struct test_tensor *t)
 struct fcl_comparison test_attention_compare(const struct test_attention *a, int unfused)
 {
     const struct fcl_problem *p = &a->problem;
-    const struct fcl_reference reference = {p, as_host(&a->q), as_host(&a->k), as_host(&a->v),
-                                            a->scale};
+    const struct fcl_reference reference = {.problem = p,
+                                            .q = as_host(&a->q),
+                                            .k = as_host(&a->k),
+                                            .v = as_host(&a->v),
+                                            .scale = a->scale,
+                                            .softcap = a->softcap};
     struct fcl_comparison comparison = {0};
     for (int64_t b = 0; b < p->batch; b++)
         for (int64_t h = 0; h < p->heads_q; h++)

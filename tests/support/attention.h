@@ -17,8 +17,8 @@ struct test_tensor {
 struct test_attention {
     struct fcl_problem problem;
     struct test_tensor q, k, v, o;
-    float *lse; // NULL where the problem writes none
-    float scale;
+    float *lse;           // NULL where the problem writes none
+    float scale, softcap; // 0: the problem's
 };
 
 // Makes contiguous tensors for a problem text and fills the inputs with seeded numbers of

@@ -126,9 +126,15 @@ void test_kernels_run(const struct test_kernels *kernels, const char *name, size
 
 int test_is_visible(const struct fcl_problem *problem, int64_t i, int64_t j)
 {
-    const int64_t shift = problem->k_len - problem->q_len;
-    const int64_t last = problem->mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT ? i + shift : i;
-    return j >= 0 && j < problem->k_len && (problem->mask == FCL_MASK_NONE || j <= last);
+    const enum fcl_mask mask = problem->mask;
+    const int bottom = mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT || mask == FCL_MASK_BOTTOM_RIGHT;
+    const int causal = mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT || mask == FCL_MASK_CAUSAL_TOP_LEFT;
+    const int64_t place = bottom ? i + problem->k_len - problem->q_len : i;
+    const int64_t left = problem->window_left, right = problem->window_right;
+    if (j < 0 || j >= problem->k_len || (causal && j > place))
+        return 0;
+    return !problem->window ||
+           ((left < 0 || j >= place - left) && (right < 0 || j <= place + right));
 }
 
 static void set_tensor(const struct test_tensor *tensor, int64_t strides[4], int64_t *start)

@@ -234,12 +234,73 @@ static void scale_defaults_to_the_root_of_the_head_dim(void **state)
     assert_true(launch.args.unit > -2.88540f && launch.args.unit < -2.88538f);
 }
 
+// The window of the call where it has one, else of the problem; sides stay what they are baked to
+// be.
+static void windows_become_first_and_last_keys(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem;
+        int window;
+        int64_t left, right;
+        int first, shift;
+    } rows[] = {
+        {"fwd q10 k30 d64 br win=5,3", 0, 0, 0, 15, 23},
+        {"fwd q10 k30 d64 br win=5,3", 1, 7, 0, 13, 20},
+        {"fwd q10 k30 d64 tl win=5,3", 0, 0, 0, -5, 3},
+        {"fwd q10 k30 d64 causal-br win=5,3", 0, 0, 0, 15, 20},
+        {"fwd q10 k30 d64 causal-tl win=5,-1", 1, 6, -1, -6, 0},
+        {"fwd q10 k30 d64 br win=1073741824,1073741824", 0, 0, 0, -10, 30},
+        {"fwd q30 k10 d64 br win=0,-1", 0, 0, 0, -20, 0},
+    };
+    for (size_t i = 0; i < FCL_COUNT(rows); i++) {
+        const struct fcl_problem problem = problem_of(rows[i].problem);
+        struct fcl_attention_args args = plain;
+        args.window = rows[i].window;
+        args.window_left = rows[i].left;
+        args.window_right = rows[i].right;
+        assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64", args), FCL_OK);
+        assert_int_equal(launch.args.first, rows[i].first);
+        assert_int_equal(launch.args.shift, rows[i].shift);
+    }
+    const struct fcl_problem left = problem_of("fwd q10 k30 d64 br win=5,-1");
+    struct fcl_attention_args args = {
+        .struct_size = sizeof args, .window = 1, .window_left = -1, .window_right = -1};
+    assert_int_equal(prepare(&left, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "window_left is -1, allowed are 0 to"));
+    args.window_left = 4;
+    args.window_right = 4;
+    assert_int_equal(prepare(&left, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "window_right is 4, allowed is -1"));
+}
+
+static void caps_are_arguments(void **state)
+{
+    (void)state;
+    const struct fcl_problem capped = problem_of("fwd q10 d64 softcap=30"),
+                             none = problem_of("fwd q10 d64");
+    struct fcl_attention_args args = plain;
+    assert_int_equal(prepare(&capped, "generic_m32n32w64r4d64", args), FCL_OK);
+    assert_true(launch.args.cap > 43.2808f && launch.args.cap < 43.2809f);
+    assert_true(launch.args.cap_inverse * launch.args.cap > 0.9999f);
+    args.softcap = 1.5f;
+    assert_int_equal(prepare(&capped, "generic_m32n32w64r4d64", args), FCL_OK);
+    assert_true(launch.args.cap > 2.16404f && launch.args.cap < 2.16405f);
+    assert_int_equal(prepare(&none, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "softcap is 1.5, allowed is 0"));
+    args.softcap = -1.0f;
+    assert_int_equal(prepare(&capped, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "softcap is -1, allowed are"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(contiguous_strides_follow_the_layout),
         cmocka_unit_test(causal_heads_go_together_as_the_cache_allows),
         cmocka_unit_test(alignment_decides_the_shift),
+        cmocka_unit_test(windows_become_first_and_last_keys),
+        cmocka_unit_test(caps_are_arguments),
         cmocka_unit_test(grid_covers_every_row_and_slice),
         cmocka_unit_test(grid_limits),
         cmocka_unit_test(arithmetic_is_64_bit),

@@ -90,6 +90,15 @@ static void formatting_is_shortest_and_round_trips(void **state)
         {"fwd q1 d64 q:f32 k:f16 v:f16 o:f32", "fwd q1 d64 q:f32 k:f16 v:f16 o:f32"},
         {"fwd q1 d64 q:bf16 k:bf16 v:bf16 o:bf16", "fwd q1 d64 bf16"},
         {"fwd q1 k2 d64 causal-tl guard-v strided", "fwd q1 k2 d64 causal-tl guard-v strided"},
+        {"fwd win=256,0 q1 d64 causal-br lse", "fwd q1 d64 causal-br win=256,0 lse"},
+        {"fwd q1 d64 tl win=0,7", "fwd q1 d64 tl win=0,7"},
+        {"fwd q1 d64 br win=-1,1073741824", "fwd q1 d64 br win=-1,1073741824"},
+        {"fwd q1 d64 causal-tl win=3,-1", "fwd q1 d64 causal-tl win=3,-1"},
+        {"fwd softcap=30 q1 d64 lse", "fwd q1 d64 softcap=30 lse"},
+        {"fwd q1 d64 softcap=0", "fwd q1 d64"},
+        {"fwd q1 d64 br win=-1,-1", "fwd q1 d64"}, // hides nothing
+        {"fwd q1 d64 win=-1,-1", "fwd q1 d64"},
+        {"fwd q1 d64 tl", "fwd q1 d64"},
         {"fwd b0 q0 d1024", "fwd b0 q0 d1024"},
         {"fwd q1 d5 f16 align=2", "fwd q1 d5 f16"},
         {"fwd q1 d64 align=256", "fwd q1 d64 align=256"},
@@ -174,6 +183,18 @@ static void wrong_words_are_named(void **state)
         {"fwd q1 d64 align=8192", "`align=8192`", "from 1 to 4096"},
         {"fwd q1 d64 align=x", "`align=x`", "align=N"},
         {"fwd q1 d64 h6/4", "heads_q is 6", "heads_kv, 4"},
+        {"fwd q1 d64 softcap=-3", "`softcap=-3`", "from 0 to 1000000"},
+        {"fwd q1 d64 softcap=", "`softcap=`", "softcap=N"},
+        {"fwd q1 d64 win=3,4", "mask is none", "causal-tl, causal-br, tl and br"},
+        {"fwd q1 d64 br win=3", "`win=3`", "win=LEFT,RIGHT"},
+        {"fwd q1 d64 br win=", "`win=`", "win=LEFT,RIGHT"},
+        {"fwd q1 d64 br win=3,", "`win=3,`", "win=LEFT,RIGHT"},
+        {"fwd q1 d64 br win=3,4,5", "`win=3,4,5`", "win=LEFT,RIGHT"},
+        {"fwd q1 d64 br win=-2,4", "`win=-2,4`", "-1 for no bound"},
+        {"fwd q1 d64 br win=3,-14", "`win=3,-14`", "-1 for no bound"},
+        {"fwd q1 d64 br win=1073741825,4", "`win=1073741825,4`", "0 to 1073741824"},
+        {"fwd q1 d64 br win=3,4 win=3,4", "`win=3,4`", "window is given twice"},
+        {"fwd q1 d64 br causal-br", "`causal-br`", "mask is given twice"},
         {"fwd q1 d5 align=16", "head_dim_qk 5", "20 bytes"},
     };
     for (size_t i = 0; i < FCL_COUNT(cases); i++) {
@@ -241,7 +262,7 @@ static void validation_names_the_field(void **state)
                                 good, good, good, good, good, good, good};
     static const char *const names[FCL_COUNT(bad)] = {
         "pass is 7",     "batch is -1",       "heads_q is 0",     "heads_kv is -1", "q_len is -5",
-        "k_len is 2147", "head_dim_qk is 0",  "head_dim_v is -1", "dtype_k is 3",   "mask is 3",
+        "k_len is 2147", "head_dim_qk is 0",  "head_dim_v is -1", "dtype_k is 3",   "mask is 5",
         "layout is 2",   "alignment is 8192", "lse is 2",         "guard_v is -1",  "struct_size",
     };
     bad[0].pass = (enum fcl_pass)7;
@@ -253,7 +274,7 @@ static void validation_names_the_field(void **state)
     bad[6].head_dim_qk = 0;
     bad[7].head_dim_v = -1;
     bad[8].dtype_k = (enum fcl_dtype)3;
-    bad[9].mask = (enum fcl_mask)3;
+    bad[9].mask = (enum fcl_mask)5;
     bad[10].layout = (enum fcl_layout)2;
     bad[11].alignment = 8192;
     bad[12].lse = 2;
@@ -382,6 +403,10 @@ static void classes_say_what_is_baked_in(void **state)
         {"fwd b0 q2 d64 q:f16 k:f16 v:f16 o:f32", FCL_FUSED,
          "fused fwd d64 q:f16 k:f16 v:f16 o:f32 bh0 q1 k1 g1"},
         {"lse b3 h2 q5 d5/7 bf16", FCL_FUSED, "fused lse d5 bf16 bh3 q3 k3 g1"},
+        {"fwd q5 d64 causal-br win=100,-1", FCL_FUSED,
+         "fused fwd d64 f32 causal win=128,-1 bh0 q3 k3 g1"},
+        {"fwd q5 d64 softcap=30 lse", FCL_FUSED, "fused fwd d64 f32 softcap=1 lse bh0 q3 k3 g1"},
+        {"fwd q5 d64 br win=0,3", FCL_FUSED, "fused fwd d64 f32 win=0,4 bh0 q3 k3 g1"},
     };
     for (size_t i = 0; i < FCL_COUNT(cases); i++) {
         const struct fcl_problem p = parse(cases[i].text);

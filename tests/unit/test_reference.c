@@ -71,6 +71,24 @@ static void equal_scores_give_the_mean(void **state)
     assert_close(row.score_limit, 0);
 }
 
+// Scores of 3 and 0 with a cap of 2; the cap of a call goes before the problem's.
+static void caps_bend_scores(void **state)
+{
+    (void)state;
+    const struct fcl_problem problem = parse("fwd q1 k2 d1 softcap=2");
+    const float q[1] = {1}, k[2] = {3, 0}, v[2] = {1, 0};
+    struct fcl_reference reference = make(&problem, q, k, v, 1);
+    const double two = exp(2 * tanh(1.5)), five = exp(5 * tanh(0.6));
+    assert_close(dense(&reference, 0, 0, 0).o[0], two / (1 + two));
+    assert_close(dense(&reference, 0, 0, 0).score_limit, 2 * tanh(1.5));
+    double o[1];
+    struct fcl_reference_row model = {.o = o};
+    assert_int_equal(fcl_reference_model(&reference, 0, 0, 0, &model), FCL_OK);
+    assert_true(fabs(o[0] - two / (1 + two)) < 1e-6);
+    reference.softcap = 5;
+    assert_close(dense(&reference, 0, 0, 0).o[0], five / (1 + five));
+}
+
 static void two_keys_share_one_to_three(void **state)
 {
     (void)state;
@@ -134,6 +152,9 @@ static void masks_show_the_right_number_of_keys(void **state)
         {"fwd q5 k3 d1 causal-br", {0, 0, 1, 2, 3, -1}},
         {"fwd q9 k4 d1 causal-br", {0, 0, 0, 0, 0, 1, 2, 3, 4}},
         {"fwd q2 k0 d1", {0, 0, -1}},
+        {"fwd q4 k9 d1 tl win=9,1", {2, 3, 4, 5, -1}},
+        {"fwd q3 k9 d1 causal-tl win=9,9", {1, 2, 3, -1}},
+        {"fwd q2 k0 d1 br win=0,0", {0, 0, -1}},
         {"fwd q2 k0 d1 causal-tl", {0, 0, -1}},
         {"fwd q2 k0 d1 causal-br", {0, 0, -1}},
     };
@@ -151,6 +172,37 @@ static void masks_show_the_right_number_of_keys(void **state)
             else
                 assert_visible(&reference, i, cases[c].visible[i]);
         assert_true(problem.q_len == 9 || cases[c].visible[problem.q_len] == -1);
+    }
+}
+
+// V = 2^j: the sum says which keys were seen.
+static void windows_show_the_right_keys(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int seen[4]; // of each row, a bit a key
+    } cases[] = {
+        {"fwd q4 k4 d1 tl win=1,0", {1, 3, 6, 12}},
+        {"fwd q4 k4 d1 tl win=0,1", {3, 6, 12, 8}},
+        {"fwd q4 k4 d1 tl win=-1,1", {3, 7, 15, 15}},
+        {"fwd q4 k4 d1 tl win=1,-1", {15, 15, 14, 12}},
+        {"fwd q4 k4 d1 causal-tl win=1,2", {1, 3, 6, 12}},
+        {"fwd q4 k6 d1 br win=1,0", {6, 12, 24, 48}},
+        {"fwd q4 k2 d1 br win=0,1", {0, 1, 3, 2}},
+        {"fwd q4 k2 d1 tl win=0,0", {1, 2, 0, 0}},
+    };
+    const float q[4] = {0}, k[6] = {0}, v[6] = {1, 2, 4, 8, 16, 32};
+    for (size_t c = 0; c < FCL_COUNT(cases); c++) {
+        const struct fcl_problem problem = parse(cases[c].text);
+        const struct fcl_reference reference = make(&problem, q, k, v, 1);
+        for (int i = 0; i < 4; i++) {
+            const int seen = cases[c].seen[i], count = __builtin_popcount((unsigned)seen);
+            if (seen == 0)
+                assert_empty(&reference, 0, 0, i);
+            else
+                assert_close(dense(&reference, 0, 0, i).o[0] * count, seen);
+        }
     }
 }
 
@@ -501,6 +553,8 @@ int main(void)
         cmocka_unit_test(one_key_takes_all),
         cmocka_unit_test(default_scale_is_one_over_the_root_of_the_dimension),
         cmocka_unit_test(masks_show_the_right_number_of_keys),
+        cmocka_unit_test(windows_show_the_right_keys),
+        cmocka_unit_test(caps_bend_scores),
         cmocka_unit_test(no_keys_need_no_tensors),
         cmocka_unit_test(hidden_keys_are_not_read),
         cmocka_unit_test(hidden_nan_has_no_influence_and_visible_nan_does),

@@ -6,10 +6,14 @@
 static int64_t count_pairs(const struct fcl_problem *p)
 {
     int64_t pairs = 0;
-    int64_t shift = p->mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT ? p->k_len - p->q_len : 0;
+    int bottom = p->mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT || p->mask == FCL_MASK_BOTTOM_RIGHT;
+    int causal = p->mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT || p->mask == FCL_MASK_CAUSAL_TOP_LEFT;
+    int64_t shift = bottom ? p->k_len - p->q_len : 0;
     for (int64_t i = 0; i < p->q_len; i++) {
         for (int64_t j = 0; j < p->k_len; j++) {
-            pairs += p->mask == FCL_MASK_NONE || j <= i + shift;
+            pairs += (!causal || j <= i + shift) &&
+                     (!p->window || ((p->window_left < 0 || j >= i + shift - p->window_left) &&
+                                     (p->window_right < 0 || j <= i + shift + p->window_right)));
         }
     }
     return pairs;
@@ -28,6 +32,43 @@ static void pairs_are_those_that_counting_finds(void **state)
             }
         }
     }
+}
+
+static void pairs_within_windows(void **state)
+{
+    (void)state;
+    for (int mask = FCL_MASK_CAUSAL_TOP_LEFT; mask <= FCL_MASK_BOTTOM_RIGHT; mask++) {
+        for (int64_t n = 0; n < 9 * 9 * 6 * 6; n++) {
+            const struct fcl_problem p = {.mask = (enum fcl_mask)mask,
+                                          .q_len = n % 9,
+                                          .k_len = n / 9 % 9,
+                                          .window = 1,
+                                          .window_left = n / 81 % 6 - 1,
+                                          .window_right = n / 486 - 1};
+            assert_true(traffic_pairs(&p) == (double)count_pairs(&p));
+        }
+    }
+}
+
+// Keys outside of a window are not read.
+static void bytes_within_a_window(void **state)
+{
+    (void)state;
+    struct fcl_problem p = {.batch = 1,
+                            .heads_q = 1,
+                            .heads_kv = 1,
+                            .q_len = 2,
+                            .k_len = 1000,
+                            .head_dim_qk = 8,
+                            .head_dim_v = 8,
+                            .mask = FCL_MASK_CAUSAL_BOTTOM_RIGHT,
+                            .window = 1,
+                            .window_left = 99,
+                            .window_right = -1};
+    assert_true(traffic_bytes(&p, FCL_FUSED) == 4 * 8 * (2 + 101 + 101 + 2));
+    p.mask = FCL_MASK_TOP_LEFT;
+    p.window_right = 5;
+    assert_true(traffic_bytes(&p, FCL_FUSED) == 4 * 8 * (2 + 7 + 7 + 2));
 }
 
 static void operations(void **state)
@@ -180,6 +221,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pairs_are_those_that_counting_finds),
+        cmocka_unit_test(pairs_within_windows),
+        cmocka_unit_test(bytes_within_a_window),
         cmocka_unit_test(operations),
         cmocka_unit_test(bytes),
         cmocka_unit_test(the_ratio_is_one_plus_n_over_d),

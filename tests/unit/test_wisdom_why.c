@@ -119,8 +119,11 @@ static void every_class_is_read(void **state)
     static const char *const classes[] = {
         "unfused fwd d64 f32 bh3 q11 k0 g1",
         "fused fwd d192/128 f16 causal lse guard-v strided align=4 bh6 q0 k2 g4",
-        "fused fwd d64 q:f16 k:f16 v:f16 o:f32 bh0 q1 k1 g1", "fused lse d5 bf16 bh3 q3 k3 g1",
-        "fused fwd d64 f32 bh4 q10 k10 g12"};
+        "fused fwd d64 q:f16 k:f16 v:f16 o:f32 bh0 q1 k1 g1",
+        "fused lse d5 bf16 bh3 q3 k3 g1",
+        "fused fwd d64 f32 bh4 q10 k10 g12",
+        "fused fwd d64 f32 win=128,-1 lse bh4 q10 k10 g1",
+        "fused fwd d64 f32 causal win=128,-1 bh4 q10 k10 g1"};
     for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
         const struct sides sides = make(classes[i], "vector_m64n64l16k4c4", "vector_m32n64l8k4c4");
         char *why = wisdom_why(&sides.a, &sides.b);

@@ -194,5 +194,9 @@ struct fcl_attention_args buffers_arguments(const struct buffers *buffers,
         .lse = buffers->tensors[BUFFER_LSE],
         .scale = scale,
         .workspace = buffers->workspace,
+        .window = problem->window,
+        .window_left = problem->window_left,
+        .window_right = problem->window_right,
+        .softcap = (float)problem->softcap,
     };
 }

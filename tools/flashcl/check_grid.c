@@ -40,6 +40,15 @@ const char *const check_grid[] = {
     "fwd q127 k127 d64 f16 causal-tl",
     "fwd q128 k129 d64 f16 causal-br",
     "fwd q1000 k17 d64 f16 causal-br",
+    // Windows, on either side of where a query stands.
+    "fwd q129 k200 d64 f16 causal-br win=40,0 lse",
+    "fwd q129 k65 d64 f32 causal-tl win=0,-1",
+    "fwd h4/2 q100 k131 d64 f16 br win=17,70 lse",
+    "fwd q300 k33 d40 f32 tl win=64,5 lse",
+    "fwd h8/2 q1 k1000 d128 f16 br win=255,-1",
+    // Capped scores.
+    "fwd h2 q65 k129 d64 f32 softcap=2 lse",
+    "fwd h4/2 q129 k65 d128 f16 causal-br softcap=30",
     // Lengths: nothing, one, block edges, long.
     "fwd q0 k5 d64 f32",
     "fwd q5 k0 d64 f32 lse",

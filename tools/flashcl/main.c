@@ -30,6 +30,10 @@ static const char problem_help[] =
     "  dN[/DV]             head dimension of q and k / of v\n"
     "  f32|f16|bf16        element type (f32), or one each: q:f16 k:bf16 v:f32 o:f32\n"
     "  causal-tl|causal-br causal mask from the top-left or the bottom-right corner\n"
+    "  win=L,R             only L keys to the left and R to the right; -1: no bound. With "
+    "causal-*,\n"
+    "                      or with tl or br, which say from which corner\n"
+    "  softcap=C           scores become C tanh(score / C)\n"
     "  lse guard-v strided layout=bhsd|bshd align=BYTES\n";
 
 static const char exit_help[] =

@@ -48,12 +48,14 @@ static const struct report_column columns[] = {
 
 // The verb's own options.
 struct run_options {
-    char *q, *k, *v, *o, *lse, *causal, *layout_text, *scale_text;
+    char *q, *k, *v, *o, *lse, *causal, *align, *window_text, *layout_text, *scale_text;
+    int softcap;
     int bf16, guard_v, check;
     long long rows;
     float scale; // 0: 1/sqrt(D)
     enum fcl_layout layout;
     enum fcl_mask mask;
+    int64_t window[2]; // left and right, where window_text is given
 };
 
 // Everything of one run.
@@ -99,6 +101,44 @@ static int read_scale(struct run_options *own)
     return OPTIONS_PROCEED;
 }
 
+// Two numbers, each -1 or more.
+static int read_window(struct run_options *own)
+{
+    const char *cursor = own->window_text;
+    int good = 1;
+    for (int side = 0; side < 2 && good; side++) {
+        char *end;
+        own->window[side] = strtoll(cursor, &end, 10);
+        good = end != cursor && *end == (side == 0 ? ',' : '\0') && own->window[side] >= -1;
+        cursor = end + 1;
+    }
+    return good ? OPTIONS_PROCEED
+                : options_usage(&verb_run,
+                                "--window %s: two numbers of keys are allowed, such as 256,0; -1: "
+                                "no bound",
+                                own->window_text);
+}
+
+static int read_masks(struct run_options *own)
+{
+    static const char *const corners[] = {"tl", "br"};
+    int index = 0, code = OPTIONS_PROCEED;
+    if (own->causal != NULL && own->align != NULL) {
+        return options_usage(&verb_run, "--causal says the corner, too; --align is not allowed");
+    }
+    if (own->causal != NULL) {
+        code = read_word("--causal", own->causal, corners, &index);
+        own->mask = index == 1 ? FCL_MASK_CAUSAL_BOTTOM_RIGHT : FCL_MASK_CAUSAL_TOP_LEFT;
+    } else if (own->align != NULL) {
+        code = read_word("--align", own->align, corners, &index);
+        own->mask = index == 1 ? FCL_MASK_BOTTOM_RIGHT : FCL_MASK_TOP_LEFT;
+    }
+    if (code == OPTIONS_PROCEED && own->window_text != NULL) {
+        code = read_window(own);
+    }
+    return code;
+}
+
 static int check_files(const struct run_options *own)
 {
     if (own->q == NULL || own->k == NULL || own->v == NULL || own->o == NULL) {
@@ -113,7 +153,7 @@ static int check_files(const struct run_options *own)
 
 static int read_own(struct run_options *own, const struct options *options)
 {
-    static const char *const layouts[] = {"bhsd", "bshd"}, *const corners[] = {"tl", "br"};
+    static const char *const layouts[] = {"bhsd", "bshd"};
     int index = 0, code = OPTIONS_PROCEED;
     if (options->argument_count > 0) {
         return options_usage(&verb_run, "'%s' is not an option", options->arguments[0]);
@@ -128,9 +168,8 @@ static int read_own(struct run_options *own, const struct options *options)
         code = read_word("--layout", own->layout_text, layouts, &index);
         own->layout = index == 1 ? FCL_LAYOUT_BSHD : FCL_LAYOUT_BHSD;
     }
-    if (code == OPTIONS_PROCEED && own->causal != NULL) {
-        code = read_word("--causal", own->causal, corners, &index);
-        own->mask = index == 1 ? FCL_MASK_CAUSAL_BOTTOM_RIGHT : FCL_MASK_CAUSAL_TOP_LEFT;
+    if (code == OPTIONS_PROCEED) {
+        code = read_masks(own);
     }
     return code == OPTIONS_PROCEED ? check_files(own) : code;
 }
@@ -149,8 +188,11 @@ static int read_inputs(struct run *run)
             return EXIT_USAGE;
         }
     }
-    run->problem = fcl_problem(.mask = run->own->mask, .lse = run->own->lse != NULL,
-                               .guard_v = run->own->guard_v);
+    run->problem =
+        fcl_problem(.mask = run->own->mask, .lse = run->own->lse != NULL,
+                    .guard_v = run->own->guard_v, .softcap = run->own->softcap,
+                    .window = run->own->window_text != NULL, .window_left = run->own->window[0],
+                    .window_right = run->own->window[1]);
     if (!arrays_problem(&run->q, &run->k, &run->v, run->own->layout, run->own->bf16, &run->problem,
                         reason, sizeof(reason))) {
         message_error("%s", reason);
@@ -396,8 +438,9 @@ static void close_run(struct run *run)
 
 static void free_own(struct run_options *own)
 {
-    char *const texts[] = {own->q,   own->k,      own->v,           own->o,
-                           own->lse, own->causal, own->layout_text, own->scale_text};
+    char *const texts[] = {own->q,           own->k,         own->v,     own->o,
+                           own->lse,         own->causal,    own->align, own->window_text,
+                           own->layout_text, own->scale_text};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         free(texts[i]);
     }
@@ -418,8 +461,15 @@ static int run_run(int argc, const char **argv)
          "causal mask from the top-left (query i sees keys up to i) or the bottom-right corner "
          "(the last query sees all)",
          "tl|br"},
+        {"window", '\0', POPT_ARG_STRING, &own.window_text, 0,
+         "a query sees L keys to the left and R to the right of where it stands, which --causal or "
+         "--align says; -1: no bound",
+         "L,R"},
+        {"align", '\0', POPT_ARG_STRING, &own.align, 0,
+         "corner from which --window is measured without --causal", "tl|br"},
         {"scale", '\0', POPT_ARG_STRING, &own.scale_text, 0,
          "factor of the scores (default: 1/sqrt(D))", "S"},
+        {"softcap", '\0', POPT_ARG_INT, &own.softcap, 0, "scores become C tanh(score / C)", "C"},
         {"layout", '\0', POPT_ARG_STRING, &own.layout_text, 0,
          "order of four dimensions (default: bhsd)", "bhsd|bshd"},
         {"bf16", '\0', POPT_ARG_NONE, &own.bf16, 0, "u2 elements are bfloat16", NULL},

@@ -3,14 +3,34 @@
 
 #include <math.h>
 
-// A query i sees the keys j <= i + shift: none before row -shift, all from row k_len - 1 - shift.
-double traffic_pairs(const struct fcl_problem *problem)
+// Which keys a query i sees: those j with i + before <= j <= i + after, as far as there are such.
+struct band {
+    double before, after;
+};
+
+static struct band band_of(const struct fcl_problem *problem)
 {
     double rows = (double)problem->q_len, keys = (double)problem->k_len;
-    if (problem->mask == FCL_MASK_NONE) {
-        return rows * keys;
+    enum fcl_mask mask = problem->mask;
+    int causal = mask == FCL_MASK_CAUSAL_TOP_LEFT || mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT;
+    int bottom = mask == FCL_MASK_BOTTOM_RIGHT || mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT;
+    double shift = bottom ? keys - rows : 0;
+    struct band band = {-rows, keys};
+    if (problem->window && problem->window_left >= 0) {
+        band.before = shift - (double)problem->window_left;
     }
-    double shift = problem->mask == FCL_MASK_CAUSAL_TOP_LEFT ? 0 : keys - rows;
+    if (causal) {
+        band.after = shift;
+    } else if (problem->window && problem->window_right >= 0) {
+        band.after = shift + (double)problem->window_right;
+    }
+    return band;
+}
+
+// Pairs of a query i and a key j <= i + shift: none before row -shift, all from row k_len - 1 -
+// shift.
+static double pairs_up_to(double rows, double keys, double shift)
+{
     double first = shift < 0 ? -shift : 0;
     double full = keys - 1 - shift;
     full = full < first ? first : full > rows ? rows : full;
@@ -19,6 +39,22 @@ double traffic_pairs(const struct fcl_problem *problem)
     }
     // Rows first .. full - 1 see first + shift + 1, one more each, .. full + shift keys.
     return (full - first) * (first + full + 1 + 2 * shift) / 2 + (rows - full) * keys;
+}
+
+double traffic_pairs(const struct fcl_problem *problem)
+{
+    double rows = (double)problem->q_len, keys = (double)problem->k_len;
+    struct band band = band_of(problem);
+    return pairs_up_to(rows, keys, band.after) - pairs_up_to(rows, keys, band.before - 1);
+}
+
+// Keys that some query sees, with a window; else all.
+static double keys_seen(const struct fcl_problem *problem)
+{
+    double keys = (double)problem->k_len;
+    struct band band = band_of(problem);
+    double end = fmin((double)problem->q_len + band.after, keys);
+    return problem->window ? fmax(end - fmax(band.before, 0), 0) : keys;
 }
 
 static int has_output(const struct fcl_problem *problem)
@@ -35,7 +71,7 @@ double traffic_operations(const struct fcl_problem *problem)
 double traffic_bytes(const struct fcl_problem *problem, enum fcl_implementation implementation)
 {
     double queries = (double)problem->batch * (double)problem->heads_q * (double)problem->q_len;
-    double keys = (double)problem->batch * (double)problem->heads_kv * (double)problem->k_len;
+    double keys = (double)problem->batch * (double)problem->heads_kv * keys_seen(problem);
     double q = (double)fcl_dtype_size(problem->dtype_q),
            k = (double)fcl_dtype_size(problem->dtype_k);
     double v = (double)fcl_dtype_size(problem->dtype_v),

@@ -125,6 +125,7 @@ static int new_key(struct events *events)
     struct latency latency;
     const int masked = problem.mask != FCL_MASK_NONE;
     problem.mask = masked ? FCL_MASK_NONE : FCL_MASK_CAUSAL_TOP_LEFT;
+    problem.window = 0;
     enum fcl_status status =
         latency_measure(&events->session, &problem, events->implementation, &latency);
     if (status != FCL_OK) {

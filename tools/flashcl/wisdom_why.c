@@ -48,10 +48,13 @@ static int read_class(const char *problem_class, struct fcl_problem *problem)
     char *baked =
         memory_print("%.*s", (int)(length - (size_t)(pass + 1 - problem_class)), pass + 1);
     char *causal = strstr(baked, " causal");
-    char *text = memory_print(
-        "%.*s%s%s b%d h%d/1 q%d k%d", causal != NULL ? (int)(causal - baked) : (int)strlen(baked),
-        baked, causal != NULL ? " causal-tl" : "", causal != NULL ? causal + strlen(" causal") : "",
-        (1 << sizes[0]) / sizes[3], sizes[3], 1 << sizes[1], 1 << sizes[2]);
+    char *text = memory_print("%.*s%s%s b%d h%d/1 q%d k%d",
+                              causal != NULL ? (int)(causal - baked) : (int)strlen(baked), baked,
+                              causal != NULL                   ? " causal-tl"
+                              : strstr(baked, " win=") != NULL ? " tl"
+                                                               : "",
+                              causal != NULL ? causal + strlen(" causal") : "",
+                              (1 << sizes[0]) / sizes[3], sizes[3], 1 << sizes[1], 1 << sizes[2]);
     enum fcl_status status = fcl_problem_parse(text, problem, NULL, 0);
     free(text);
     free(baked);
