@@ -182,7 +182,10 @@ struct fcl_attention_args {
     int window;    // 1: the window is the one below; 0: as the plan's problem says. A side that
                    // the problem leaves unbounded stays so, a bounded one stays bounded
     int64_t window_left, window_right; // keys beside i' that a query sees; -1: unbounded
-    float softcap; // above 0, of a problem with a softcap; 0: as the problem says
+    cl_mem sinks; // fp32 [heads_q], natural logits, -INFINITY for none; used when the problem
+                  // says `sink`
+    size_t sinks_offset; // bytes, a multiple of 4
+    float softcap;       // above 0, of a problem with a softcap; 0: as the problem says
 };
 
 #ifndef __cplusplus
@@ -206,7 +209,9 @@ enum fcl_argument_kind { FCL_ARGUMENT_BUFFER, FCL_ARGUMENT_BYTES };
 
 // One kernel argument, in order.
 struct fcl_argument {
-    const char *name; // "q", "k", "v", "o", "lse", "args"; of nvidia_wgmma also "workspace"
+    // "q", "k", "v", "o", "lse", "args", then "workspace" (nvidia_wgmma), "sinks" (problems with
+    // them)
+    const char *name;
     enum fcl_argument_kind kind;
     size_t size;       // of BYTES; of a workspace, whose first 128 bytes are 0 before each launch
     const void *bytes; // of BYTES: filled in for the problem's own lengths and contiguous tensors
@@ -220,7 +225,7 @@ struct fcl_generated {
     size_t group_size;  // local size; the grid is one-dimensional
     size_t groups;      // work-groups for the problem's own lengths
     size_t local_bytes; // local memory declared by the kernel
-    struct fcl_argument arguments[7];
+    struct fcl_argument arguments[8];
     size_t argument_count;
     void *storage; // the library's own
 };

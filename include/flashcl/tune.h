@@ -272,7 +272,8 @@ struct fcl_reference {
     const struct fcl_problem *problem;
     struct fcl_host_tensor q, k, v;
     float scale;
-    float softcap; // 0: the problem's
+    float softcap;      // 0: the problem's
+    const float *sinks; // a logit for each query head, where the problem says so
 };
 
 // One row of attention: batch b, query head h, query i. `o` and `magnitude` hold head_dim_v

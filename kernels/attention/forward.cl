@@ -22,7 +22,8 @@
 #include "lib/steps.clh"
 
 kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k, global const void *v,
-                                      global void *o, global float *lse, const fcl_args args FCL_TILE_STATE)
+                                      global void *o, global float *lse,
+                                      const fcl_args args FCL_TILE_STATE FCL_SINKS)
 {
     const fcl_args *a = &args;
 #if FCL_TILE_OVERLAP
@@ -119,9 +120,17 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
     // w is complete
 #pragma unroll
     for (int band = 0; band < FCL_BANDS; band++) {
-        const fcl_rows total = tile_total(&t, x[band].l);
+        fcl_rows total = tile_total(&t, x[band].l), factor;
+#if FCL_SINK
+        if (w.split == 0) { // of split keys, one part takes the sink
+            const fcl_rows sink = tile_rows_load(&t, band, view_sinks(a, &w, sinks), w.row, rows);
+            factor = softmax_sink(&x[band], &total, sink);
+            factor = softmax_times(factor, softmax_inverse(total));
+        } else
+#endif
+            factor = softmax_inverse(total);
         if (!FCL_STATISTICS)
-            tile_out_store(&t, &out, band, view_o(a, &w, o), FCL_DTYPE_OUT, w.row, rows, softmax_inverse(total));
+            tile_out_store(&t, &out, band, view_o(a, &w, o), FCL_DTYPE_OUT, w.row, rows, factor);
         if (FCL_WRITES_LSE && w.column == 0)
             tile_rows_store(&t, softmax_lse(&x[band], total), band, view_lse(a, &w, lse), w.row, rows);
     }

@@ -39,7 +39,7 @@ kernel FCL_TILE_GROUP void FCL_PASTE(FCL_KERNEL, _scores)(global const void *q, 
 
 // P = softmax(S), in place: one walk for the maximum and the sum, one to write.
 kernel FCL_TILE_GROUP void FCL_PASTE(FCL_KERNEL, _softmax)(global void *matrix, global float *lse,
-                                                           const fcl_args args)
+                                                           const fcl_args args FCL_SINKS)
 {
     const fcl_args *a = &args;
     const fcl_work w = work_at(a, get_group_id(0), 1);
@@ -56,7 +56,10 @@ kernel FCL_TILE_GROUP void FCL_PASTE(FCL_KERNEL, _softmax)(global void *matrix, 
         softmax_move(&x, tile_scores_load(&t, &s, matrix, start, a->score_pitch, FCL_DTYPE_Q, b, FCL_HIDDEN));
         softmax_add(&x, tile_probabilities(&t, &s, 0, b, softmax_origin(&x)));
     }
-    const fcl_rows total = tile_total(&t, x.l);
+    fcl_rows total = tile_total(&t, x.l);
+#if FCL_SINK
+    softmax_sink(&x, &total, tile_rows_load(&t, 0, view_sinks(a, &w, sinks), w.row, a->q_len));
+#endif
     fcl_rows origin = softmax_origin(&x);
     softmax_divide(&origin, total);
     for (int j = w.last; j-- > w.first;) {

@@ -91,6 +91,9 @@ static enum fcl_status make_tensors(struct fcl_bench *bench, enum fcl_fill fill,
     if (!status)
         status = make_input(bench, &bench->v, &a->v.buffer, p->dtype_v, keys * dv, p->head_dim_v,
                             fill, seed + 3);
+    if (!status && p->sink)
+        status = make_input(bench, &bench->sinks, &a->sinks, FCL_F32, (size_t)p->heads_q, 1, fill,
+                            seed + 4);
     if (!status && p->pass == FCL_PASS_FORWARD) {
         bench->o_bytes = queries * dv * fcl_dtype_size(p->dtype_o);
         status = make_output(bench, &a->o.buffer, bench->o_bytes);
@@ -149,7 +152,8 @@ enum fcl_status fcl_bench_prepare(struct fcl_bench *bench, const struct fcl_plan
 void fcl_bench_finish(struct fcl_bench *bench)
 {
     cl_mem buffers[] = {bench->args.q.buffer, bench->args.k.buffer, bench->args.v.buffer,
-                        bench->args.o.buffer, bench->args.lse,      bench->args.workspace};
+                        bench->args.o.buffer, bench->args.lse,      bench->args.workspace,
+                        bench->args.sinks};
     for (size_t i = 0; i < FCL_COUNT(buffers); i++)
         if (buffers[i])
             clReleaseMemObject(buffers[i]);
@@ -158,6 +162,7 @@ void fcl_bench_finish(struct fcl_bench *bench)
     free(bench->q);
     free(bench->k);
     free(bench->v);
+    free(bench->sinks);
     *bench = (struct fcl_bench){0};
 }
 
@@ -298,7 +303,8 @@ enum fcl_status fcl_bench_compare(const struct fcl_bench *bench, const struct fc
     struct comparing c = {.reference = {.problem = p,
                                         .q = {.data = bench->q, .dtype = p->dtype_q},
                                         .k = {.data = bench->k, .dtype = p->dtype_k},
-                                        .v = {.data = bench->v, .dtype = p->dtype_v}},
+                                        .v = {.data = bench->v, .dtype = p->dtype_v},
+                                        .sinks = (const float *)(const void *)bench->sinks},
                           .o = o,
                           .lse = lse,
                           .unfused = plan->implementation == FCL_UNFUSED,

@@ -80,6 +80,7 @@ static enum fcl_status check_buffers(const struct fcl_plan *plan,
         {"v", args->v.buffer, launch->v_end},
         {"o", args->o.buffer, launch->o_end},
         {"lse", args->lse, launch->lse_end},
+        {"sinks", args->sinks, launch->sinks_end},
         {"workspace", args->workspace,
          plan->implementation == FCL_UNFUSED ? launch->score_bytes
          : launch->state_bytes               ? launch->state_start + launch->state_bytes
@@ -177,8 +178,8 @@ static int fused_stages(const struct fcl_plan *plan, const struct fcl_attention_
                         {sizeof(cl_mem), split ? &args->workspace : &args->o.buffer},
                         {sizeof(cl_mem), split ? &args->workspace : &args->lse},
                         {sizeof launch->args, split ? &launch->part_args : &launch->args},
-                        BUFFER(args->workspace)},
-                       .count = state ? 7 : 6};
+                        {sizeof(cl_mem), state ? &args->workspace : &args->sinks}},
+                       .count = state || plan->problem.sink ? 7 : 6};
     if (split)
         stages[count++] = (struct stage){kernels[1],
                                          launch->combine_groups,
@@ -203,11 +204,12 @@ static int unfused_stages(const struct fcl_plan *plan, const struct fcl_attentio
         local,
         {BUFFER(args->q.buffer), BUFFER(args->k.buffer), BUFFER(args->workspace), bytes},
         .count = 4};
-    stages[1] = (struct stage){kernels[1],
-                               launch->row_groups,
-                               local,
-                               {BUFFER(args->workspace), BUFFER(args->lse), bytes},
-                               .count = 3};
+    stages[1] =
+        (struct stage){kernels[1],
+                       launch->row_groups,
+                       local,
+                       {BUFFER(args->workspace), BUFFER(args->lse), bytes, BUFFER(args->sinks)},
+                       .count = plan->problem.sink ? 4 : 3};
     stages[2] = (struct stage){
         kernels[2],
         launch->groups,

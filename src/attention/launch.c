@@ -200,6 +200,22 @@ static enum fcl_status prepare_lse(const struct fcl_attention_args *args, const 
     return FCL_OK;
 }
 
+static enum fcl_status prepare_sinks(const struct fcl_attention_args *args,
+                                     const struct fcl_shape *s, struct fcl_launch *launch,
+                                     char *reason, size_t size)
+{
+    if (!args->sinks)
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "sinks is NULL, but the plan's problem reads them");
+    if (args->sinks_offset % sizeof(float) || args->sinks_offset > INT32_MAX)
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "sinks_offset is %zu bytes, allowed are multiples of 4 up to %d",
+                        args->sinks_offset, INT32_MAX);
+    launch->sinks_end = args->sinks_offset + (uint64_t)s->heads_q * sizeof(float);
+    launch->args.sinks_start = (int32_t)(args->sinks_offset / sizeof(float));
+    return FCL_OK;
+}
+
 // ---- splits
 
 // How many parts keys are cut into: at most one a key block, so that it depends on the shape alone.
@@ -357,6 +373,8 @@ static enum fcl_status prepare_tensors(const struct fcl_problem *p, const struct
         status = prepare_operand(p, &operands[i], reason, size);
     if (!status && (p->lse || p->pass == FCL_PASS_STATISTICS))
         status = prepare_lse(args, s, launch, reason, size);
+    if (!status && p->sink)
+        status = prepare_sinks(args, s, launch, reason, size);
     return status;
 }
 

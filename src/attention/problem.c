@@ -257,5 +257,5 @@ int fcl_problem_same_kernel(const struct fcl_problem *a, const struct fcl_proble
            a->guard_v == b->guard_v && a->strided == b->strided &&
            fcl_problem_bounds_left(a) == fcl_problem_bounds_left(b) &&
            fcl_problem_bounds_right(a) == fcl_problem_bounds_right(b) &&
-           (a->softcap > 0) == (b->softcap > 0);
+           (a->softcap > 0) == (b->softcap > 0) && a->sink == b->sink;
 }

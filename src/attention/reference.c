@@ -19,6 +19,7 @@ struct inputs {
     int64_t k_strides[4], v_strides[4];
     const struct fcl_reference *reference;
     float *q, *line, *sums; // the query; one row of K or V; head_dim_v sums
+    double sink;            // a logit more, without a value; -INFINITY: none
     double *scores;         // `visible` of them; later their exponentials
 };
 
@@ -55,6 +56,8 @@ static int64_t open_tensor(const struct fcl_host_tensor *tensor, int64_t heads, 
 static int are_usable(const struct fcl_reference *reference, const struct fcl_problem *problem,
                       int64_t visible, const struct fcl_reference_row *row)
 {
+    if (problem->sink && reference->sinks == NULL)
+        return 0;
     const int reads_v = row->o != NULL || row->magnitude != NULL;
     if (reference->q.data == NULL || reference->q.dtype != problem->dtype_q)
         return 0;
@@ -90,6 +93,7 @@ static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_
     if (!are_usable(reference, p, in->visible, row))
         return FCL_INVALID_ARGUMENT;
     in->scale = fcl_reference_scale(reference->scale, p->head_dim_qk);
+    in->sink = p->sink ? (double)reference->sinks[h] : -INFINITY;
     in->softcap = reference->softcap != 0 ? reference->softcap : (float)p->softcap;
     const int64_t key_head = h / (p->heads_q / p->heads_kv);
     int64_t strides[4];
@@ -150,7 +154,7 @@ static double float_score(const struct inputs *in)
 // max |score| over the keys that matter.
 static double limit_of(const struct inputs *in, double largest)
 {
-    double limit = 0;
+    double limit = in->sink >= largest - SCORE_REACH && isfinite(in->sink) ? fabs(in->sink) : 0;
     for (int64_t j = 0; j < in->visible; j++)
         if (in->scores[j] >= largest - SCORE_REACH && fabs(in->scores[j]) > limit)
             limit = fabs(in->scores[j]);
@@ -162,7 +166,7 @@ static double limit_of(const struct inputs *in, double largest)
 static double fill_scores(const struct inputs *in, double (*score)(const struct inputs *),
                           struct fcl_reference_row *row)
 {
-    double largest = -INFINITY;
+    double largest = in->sink;
     for (int64_t j = 0; j < in->visible; j++) {
         load_k(in, j);
         double s = score(in);
@@ -176,7 +180,7 @@ static double fill_scores(const struct inputs *in, double (*score)(const struct 
     return largest;
 }
 
-// A row without keys: O = 0, LSE = -infinity. Sums start from it.
+// A row without keys: O = 0, LSE = the sink or -infinity. Sums start from it.
 static void clear_row(const struct inputs *in, struct fcl_reference_row *row)
 {
     for (int d = 0; d < in->problem.head_dim_v; d++) {
@@ -185,8 +189,8 @@ static void clear_row(const struct inputs *in, struct fcl_reference_row *row)
         if (row->magnitude != NULL)
             row->magnitude[d] = 0;
     }
-    row->lse = -INFINITY;
-    row->score_limit = 0;
+    row->lse = in->sink;
+    row->score_limit = isfinite(in->sink) ? fabs(in->sink) : 0;
 }
 
 enum fcl_status fcl_reference_dense(const struct fcl_reference *reference, int64_t b, int64_t h,
@@ -199,7 +203,7 @@ enum fcl_status fcl_reference_dense(const struct fcl_reference *reference, int64
     clear_row(&in, row);
     if (in.visible > 0) {
         const double largest = fill_scores(&in, exact_score, row);
-        double sum = 0;
+        double sum = in.sink > -INFINITY ? exp(in.sink - largest) : 0;
         for (int64_t j = 0; j < in.visible; j++) {
             in.scores[j] = exp(in.scores[j] - largest);
             sum += in.scores[j];
@@ -236,7 +240,7 @@ enum fcl_status fcl_reference_model(const struct fcl_reference *reference, int64
     clear_row(&in, row);
     if (in.visible > 0) {
         const float largest = (float)fill_scores(&in, float_score, row);
-        float sum = 0;
+        float sum = in.sink > -INFINITY ? flush(expf((float)in.sink - largest)) : 0;
         for (int64_t j = 0; j < in.visible; j++) {
             const float p = flush(expf((float)in.scores[j] - largest));
             sum += p;

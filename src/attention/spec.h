@@ -21,6 +21,7 @@
     X(BOUND_LEFT, fcl_problem_bounds_left(p))               \
     X(BOUND_RIGHT, fcl_problem_bounds_right(p))             \
     X(SOFTCAP, p->softcap > 0)                              \
+    X(SINK, p->sink)                                        \
     X(STATISTICS, p->pass == FCL_PASS_STATISTICS)           \
     X(LSE, p->lse || p->pass == FCL_PASS_STATISTICS)        \
     X(GUARD_V, p->guard_v)                                  \

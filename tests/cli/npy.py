@@ -6,7 +6,7 @@ Python: the standard library only.
                                               numbers in (-1, 1), the last N rows NaN; SHAPE as 2,3,4
   npy.py spoil FILE KIND                      a file that must be refused; see KINDS
   npy.py kinds                                the kinds, one a line
-  npy.py judge Q K V O [--lse L] [--causal tl|br] [--align tl|br] [--window L,R] [--softcap C] [--scale S] [--layout bshd] [--bf16]
+  npy.py judge Q K V O [--lse L] [--causal tl|br] [--align tl|br] [--window L,R] [--softcap C] [--sinks S.npy] [--scale S] [--layout bshd] [--bf16]
   npy.py header FILE                          type and shape
 """
 import argparse
@@ -124,16 +124,16 @@ def view(shape, values, layout):
     return (b, h, n, d), lambda i, j, k: values[((i * h + j) * n + k) * d:][:d]
 
 
-def attention_row(q, keys, values, scale, width, cap):
+def attention_row(q, keys, values, scale, width, cap, sink):
     """One row by definition; no keys give zeros and -inf."""
     scores = [scale * math.fsum(x * y for x, y in zip(q, k)) for k in keys]
     if cap:
         scores = [cap * math.tanh(s / cap) for s in scores]
     if not scores:
-        return [0.0] * width, -math.inf
-    top = max(scores)
+        return [0.0] * width, sink
+    top = max(scores + [sink])
     weights = [math.exp(s - top) for s in scores]
-    total = math.fsum(weights)
+    total = math.fsum(weights + [math.exp(sink - top)])
     row = [math.fsum(w * v[c] for w, v in zip(weights, values)) / total for c in range(width)]
     return row, top + math.log(total)
 
@@ -161,17 +161,19 @@ def judge(args):
         expected = ((n,), (b, n), (b, h, n))[len(shapes[0]) - 2]
         assert descr == "<f4" and tuple(shape) == expected, "lse has the wrong type or shape"
     worst = 0.0
+    sinks = read(args.sinks)[2] if args.sinks else None
     scale = args.scale if args.scale is not None else 1 / math.sqrt(d)
     for i, j, r in ((i, j, r) for i in range(b) for j in range(h) for r in range(n)):
         seen = visible(args, r, n, m)
         head = j // (h // kv)
         row, total = attention_row(q(i, j, r), [k(i, head, x) for x in seen],
-                                   [v(i, head, x) for x in seen], scale, dv, args.softcap)
+                                   [v(i, head, x) for x in seen], scale, dv, args.softcap,
+                                   sinks[j] if sinks else -math.inf)
         worst = max([worst] + [abs(x - y) for x, y in zip(row, o(i, j, r))])
         assert not any(math.isnan(x) for x in o(i, j, r)), "NaN in the result"
         if lse is not None:
             got = lse[(i * h + j) * n + r]
-            worst = max(worst, 0.0 if got == total else abs(got - total) if seen else math.inf)
+            worst = max(worst, 0.0 if got == total else abs(got - total) if seen or sinks else math.inf)
     print("worst %g, allowed %g" % (worst, tolerance))
     return 0 if worst <= tolerance else 1
 
@@ -198,6 +200,7 @@ def main():
     one.add_argument("--align", choices=["tl", "br"])
     one.add_argument("--window")
     one.add_argument("--softcap", type=float)
+    one.add_argument("--sinks")
     one.add_argument("--scale", type=float)
     one.add_argument("--layout", choices=["bhsd", "bshd"])
     one.add_argument("--bf16", action="store_true")

@@ -221,6 +221,10 @@ test_run() {
     judge "causal window" f4 9,8 12,8 12,8 --causal br --window 3,-1 --lse l.npy
     judge "window from the bottom-right corner" f4 9,8 12,8 12,8 --align br --window 1,2
     judge "capped scores" f4 9,8 12,8 12,8 --softcap 1 --causal br --lse l.npy
+    npy make s.npy f4 4 14
+    judge "sinks" f4 1,4,9,8 1,2,6,8 1,2,6,8 --sinks s.npy --causal br --lse l.npy
+    on run --q q.npy --k k.npy --v v.npy -o o.npy --sinks q.npy
+    refuse "sinks of another shape" 2 "one f4 for each of the 4 query heads"
     judge "grouped heads, bshd, lse" f2 2,7,4,8 2,9,2,8 2,9,2,8 --layout bshd --lse l.npy
     judge "rank 3 with lse" f4 2,3,8 2,5,8 2,5,8 --lse l.npy
     judge "scale" f4 1,2,9,8 1,2,9,8 1,2,9,8 --scale -0.7

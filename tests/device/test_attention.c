@@ -29,22 +29,7 @@ static struct test_opencl *device_of(void **state)
     return *state;
 }
 
-static void check_problems(void **state, const char *const *problems, size_t count)
-{
-    struct test_opencl *opencl = device_of(state);
-    for (size_t i = 0; i < count; i++) {
-        struct test_attention a;
-        test_attention_init(&a, problems[i]);
-        test_attention_everywhere(opencl, &a);
-        test_attention_free(&a);
-    }
-}
-
-#define CHECK_PROBLEMS(...)                                                  \
-    do {                                                                     \
-        static const char *const problems[] = {__VA_ARGS__};                 \
-        check_problems(state, problems, sizeof problems / sizeof *problems); \
-    } while (0)
+#define CHECK_PROBLEMS(...) TEST_PROBLEMS(device_of(state), __VA_ARGS__)
 
 // ---- shapes
 
@@ -215,63 +200,6 @@ static void alignment_is_explicit(void **state)
         }
         test_attention_free(&a);
     }
-}
-
-// 12, 14, 16: windows on either side of where a query stands, by either alignment, with and without
-// causality, wider than the keys, beside them, with tails, packed heads, split keys.
-static void windows(void **state)
-{
-    CHECK_PROBLEMS(
-        "fwd b2 h4/2 q70 k133 d20 causal-br win=33,-1 lse", "fwd h2 q70 k133 d20 br win=17,40 lse",
-        "fwd h2 q133 k70 d20/12 tl win=30,2 lse", "fwd h2 q133 k70 d20 br win=0,0 lse",
-        "fwd h2 q70 k133 d20 tl win=-1,3 lse", "fwd h2 q70 k133 d20 tl win=5,-1 lse",
-        "fwd h2 q70 k133 d24 f16 br win=31,0 lse", "fwd h2 q70 k133 d24 bf16 causal-tl win=12,50",
-        "fwd h2 q40 k20 d16 tl win=300,300", "fwd h6/2 q3 k200 d16 br win=70,-1 lse",
-        "fwd h6/2 q2 k200 d16 causal-br win=1,0 lse", "fwd h2 q300 k33 d16 tl win=20,1 lse",
-        "fwd h2 q9 k0 d16 br win=4,4 lse", "lse h2 q70 k133 d20 br win=17,40");
-}
-
-// The window is an argument: one plan serves every size, and both alignments are what was asked
-// for.
-static void windows_are_arguments(void **state)
-{
-    struct test_opencl *opencl = device_of(state);
-    static const char *const masks[] = {"tl", "br", "causal-tl", "causal-br"};
-    static const int64_t sizes[][2] = {{0, 0},   {1, 0},    {0, 1},     {15, 16},          {16, 15},
-                                       {31, 33}, {100, 17}, {300, 300}, {1 << 30, 1 << 30}};
-    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
-        char configs[TEST_CONFIGS][96], text[96];
-        struct test_attention a;
-        snprintf(text, sizeof text, "fwd h2 q49 k80 d8 lse %s win=3,3", masks[i]);
-        test_attention_init(&a, text);
-        const int count = test_configs(opencl, &a.problem, configs);
-        for (int c = 0; c < count; c++) {
-            fcl_plan *plan = test_plan(opencl, &a.problem, FCL_FUSED, configs[c]);
-            for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
-                a.problem.window_left = sizes[n][0];
-                a.problem.window_right = sizes[n][1];
-                test_attention_judge(opencl, &a, plan, 0);
-            }
-            fcl_plan_destroy(&plan);
-        }
-        test_attention_free(&a);
-    }
-}
-
-// 28: caps come before masks; small ones, large ones, with every other thing that scores meet.
-static void softcaps(void **state)
-{
-    struct test_opencl *opencl = device_of(state);
-    CHECK_PROBLEMS("fwd b2 h4/2 q70 k133 d20 causal-br softcap=5 lse",
-                   "fwd h2 q70 k133 d20 softcap=1 lse", "fwd h2 q70 k133 d24 f16 softcap=50 lse",
-                   "fwd h2 q133 k70 d24 bf16 tl win=9,20 softcap=3",
-                   "fwd h6/2 q3 k200 d16 causal-br softcap=2 lse", "lse h2 q70 k133 d20 softcap=4");
-    struct test_attention a;
-    test_attention_init(&a, "fwd h2 q40 k70 d24 f16 softcap=30 lse");
-    a.scale = -1.5f;
-    a.softcap = 7.25f;
-    test_attention_everywhere(opencl, &a);
-    test_attention_free(&a);
 }
 
 // 14: block edges at -1, 0, +1, under the three ways to mask.
@@ -465,7 +393,8 @@ static void unfused_baseline(void **state)
                                            "fwd h2 q47 k80 d20 bf16 causal-br",
                                            "fwd h2 q5 k0 d16 lse",
                                            "fwd h2 q80 k133 d20 br win=20,9 lse",
-                                           "fwd h2 q47 k80 d20 causal-br softcap=3 lse"};
+                                           "fwd h2 q47 k80 d20 causal-br softcap=3 lse",
+                                           "fwd h4/2 q80 k47 d20 causal-br sink lse"};
     for (size_t n = 0; n < sizeof problems / sizeof *problems; n++) {
         char configs[TEST_CONFIGS][96];
         struct test_attention a;
@@ -582,6 +511,8 @@ static void configurations_of_matrix_units(void **state)
         {"fwd b2 h4/2 q333 k150 d64 f16 tl win=20,33 lse", "nvidia_mma_m128n64w128q1t2", -0.3f},
         {"fwd b2 h4/2 q150 k333 d64 f16 causal-br softcap=4 lse", "nvidia_mma_m128n64w128", 0},
         {"fwd b2 h4/2 q150 k333 d64 bf16 softcap=2 lse", "nvidia_mma_m128n64w128q1t2", -0.3f},
+        {"fwd b2 h12/2 q5 k999 d128 f16 causal-br sink lse", "nvidia_mma_m16n64w32g1s16", 0},
+        {"fwd b1 h4 q333 k150 d128 bf16 causal-br sink lse", "nvidia_mma_m128n64w128", 0},
         {"fwd b2 h12/2 q3 k999 d128 f16 br win=300,-1 lse", "nvidia_mma_m16n64w32g1s16", 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -635,9 +566,6 @@ int main(void)
         cmocka_unit_test(empty_problems),
         cmocka_unit_test(rows_without_keys),
         cmocka_unit_test(alignment_is_explicit),
-        cmocka_unit_test(windows),
-        cmocka_unit_test(softcaps),
-        cmocka_unit_test(windows_are_arguments),
         cmocka_unit_test(ways_to_mask),
         cmocka_unit_test(hidden_keys_are_harmless),
         cmocka_unit_test(beyond_the_length_is_harmless),

@@ -108,6 +108,11 @@ void test_attention_init(struct test_attention *a, const char *text)
     fill(&a->q, 11, 0);
     fill(&a->k, 22, 1);
     fill(&a->v, 33, 1);
+    if (p->sink) {
+        a->sinks = calloc((size_t)p->heads_q, sizeof *a->sinks);
+        for (int64_t h = 0; h < p->heads_q; h++)
+            a->sinks[h] = (float)(h * 5 % 7) - 2.25f;
+    }
     if (p->lse || p->pass == FCL_PASS_STATISTICS)
         a->lse = calloc((size_t)(p->batch * p->heads_q * p->q_len) + 1, sizeof *a->lse);
 }
@@ -119,6 +124,7 @@ void test_attention_free(struct test_attention *a)
     free(a->v.data);
     free(a->o.data);
     free(a->lse);
+    free(a->sinks);
     memset(a, 0, sizeof *a);
 }
 
@@ -170,6 +176,22 @@ static int read_output(struct test_opencl *opencl, cl_mem buffer, void *to, size
     return whole;
 }
 
+// From the second element on.
+static cl_mem sinks_buffer(struct test_opencl *opencl, const struct test_attention *a)
+{
+    cl_int code;
+    const size_t heads = (size_t)a->problem.heads_q;
+    float *image = malloc((heads + 2) * sizeof *image);
+    assert_non_null(image);
+    image[0] = image[heads + 1] = NAN;
+    memcpy(image + 1, a->sinks, heads * sizeof *image);
+    cl_mem buffer = clCreateBuffer(opencl->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+                                   (heads + 2) * sizeof *image, image, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    free(image);
+    return buffer;
+}
+
 static struct fcl_tensor as_argument(cl_mem buffer, const struct test_tensor *t, size_t guard)
 {
     struct fcl_tensor x = {.buffer = buffer, .offset = t->offset + guard};
@@ -213,6 +235,9 @@ enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_atten
         .window_left = p->window_left,
         .window_right = p->window_right,
         .softcap = a->softcap};
+    cl_mem sinks = a->sinks ? sinks_buffer(opencl, a) : NULL;
+    args.sinks = sinks;
+    args.sinks_offset = sinks ? sizeof *a->sinks : 0;
     args.workspace = workspace_buffer(opencl, plan, &args.shape);
     cl_event event = NULL;
     *outside = 0;
@@ -226,7 +251,7 @@ enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_atten
         if (lse)
             *outside |= !read_output(opencl, lse, a->lse, lse_bytes);
     }
-    cl_mem buffers[] = {q, k, v, o, lse, args.workspace};
+    cl_mem buffers[] = {q, k, v, o, lse, args.workspace, sinks};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         if (buffers[i])
             clReleaseMemObject(buffers[i]);
@@ -260,7 +285,8 @@ struct fcl_comparison test_attention_compare(const struct test_attention *a, int
                                             .k = as_host(&a->k),
                                             .v = as_host(&a->v),
                                             .scale = a->scale,
-                                            .softcap = a->softcap};
+                                            .softcap = a->softcap,
+                                            .sinks = a->sinks};
     struct fcl_comparison comparison = {0};
     for (int64_t b = 0; b < p->batch; b++)
         for (int64_t h = 0; h < p->heads_q; h++)
@@ -345,4 +371,14 @@ void test_attention_everywhere(struct test_opencl *opencl, struct test_attention
     const int count = test_configs(opencl, &attention->problem, configs);
     for (int i = 0; i < count; i++)
         test_attention_with(opencl, attention, FCL_FUSED, configs[i]);
+}
+
+void test_problems(struct test_opencl *opencl, const char *const *problems, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct test_attention a;
+        test_attention_init(&a, problems[i]);
+        test_attention_everywhere(opencl, &a);
+        test_attention_free(&a);
+    }
 }

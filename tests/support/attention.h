@@ -18,6 +18,7 @@ struct test_attention {
     struct fcl_problem problem;
     struct test_tensor q, k, v, o;
     float *lse;           // NULL where the problem writes none
+    float *sinks;         // NULL where the problem has none
     float scale, softcap; // 0: the problem's
 };
 
@@ -66,5 +67,13 @@ void test_attention_judge(struct test_opencl *opencl, struct test_attention *att
 
 // The fused kernel with each of test_configs.
 void test_attention_everywhere(struct test_opencl *opencl, struct test_attention *attention);
+
+// The same for each of some problem texts.
+void test_problems(struct test_opencl *opencl, const char *const *problems, size_t count);
+#define TEST_PROBLEMS(opencl, ...)                                           \
+    do {                                                                     \
+        static const char *const problems[] = {__VA_ARGS__};                 \
+        test_problems(opencl, problems, sizeof problems / sizeof *problems); \
+    } while (0)
 
 #endif

@@ -293,6 +293,24 @@ static void caps_are_arguments(void **state)
     assert_non_null(strstr(reason, "softcap is -1, allowed are"));
 }
 
+static void sinks_are_checked(void **state)
+{
+    (void)state;
+    const struct fcl_problem problem = problem_of("fwd h6/2 q10 d64 sink");
+    struct fcl_attention_args args = plain;
+    static char anything;
+    assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "sinks is NULL"));
+    args.sinks = (cl_mem)(void *)&anything;
+    args.sinks_offset = 20;
+    assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64", args), FCL_OK);
+    assert_int_equal(launch.args.sinks_start, 5);
+    assert_int_equal(launch.sinks_end, 44);
+    args.sinks_offset = 6;
+    assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "sinks_offset is 6"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +319,7 @@ int main(void)
         cmocka_unit_test(alignment_decides_the_shift),
         cmocka_unit_test(windows_become_first_and_last_keys),
         cmocka_unit_test(caps_are_arguments),
+        cmocka_unit_test(sinks_are_checked),
         cmocka_unit_test(grid_covers_every_row_and_slice),
         cmocka_unit_test(grid_limits),
         cmocka_unit_test(arithmetic_is_64_bit),

@@ -96,6 +96,7 @@ static void formatting_is_shortest_and_round_trips(void **state)
         {"fwd q1 d64 causal-tl win=3,-1", "fwd q1 d64 causal-tl win=3,-1"},
         {"fwd softcap=30 q1 d64 lse", "fwd q1 d64 softcap=30 lse"},
         {"fwd q1 d64 softcap=0", "fwd q1 d64"},
+        {"fwd lse sink q1 d64", "fwd q1 d64 sink lse"},
         {"fwd q1 d64 br win=-1,-1", "fwd q1 d64"}, // hides nothing
         {"fwd q1 d64 win=-1,-1", "fwd q1 d64"},
         {"fwd q1 d64 tl", "fwd q1 d64"},
@@ -406,6 +407,7 @@ static void classes_say_what_is_baked_in(void **state)
         {"fwd q5 d64 causal-br win=100,-1", FCL_FUSED,
          "fused fwd d64 f32 causal win=128,-1 bh0 q3 k3 g1"},
         {"fwd q5 d64 softcap=30 lse", FCL_FUSED, "fused fwd d64 f32 softcap=1 lse bh0 q3 k3 g1"},
+        {"fwd q5 d64 sink lse", FCL_FUSED, "fused fwd d64 f32 sink lse bh0 q3 k3 g1"},
         {"fwd q5 d64 br win=0,3", FCL_FUSED, "fused fwd d64 f32 win=0,4 bh0 q3 k3 g1"},
     };
     for (size_t i = 0; i < FCL_COUNT(cases); i++) {

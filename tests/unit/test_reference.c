@@ -89,6 +89,27 @@ static void caps_bend_scores(void **state)
     assert_close(dense(&reference, 0, 0, 0).o[0], five / (1 + five));
 }
 
+// A logit of each head without a value: in the denominator and in LSE, also of a row without keys.
+static void sinks_take_their_share(void **state)
+{
+    (void)state;
+    const struct fcl_problem problem = parse("fwd h2 q2 k1 d1 causal-br sink");
+    const float q[4] = {1, 1, 1, 1}, k[2] = {1, 1}, v[2] = {6, 8}, sinks[2] = {1, -INFINITY};
+    struct fcl_reference reference = make(&problem, q, k, v, 1);
+    double o[1];
+    struct fcl_reference_row model = {.o = o};
+    assert_int_equal(fcl_reference_dense(&reference, 0, 0, 1, &model), FCL_INVALID_ARGUMENT);
+    reference.sinks = sinks;
+    assert_close(dense(&reference, 0, 0, 1).o[0], 3);
+    assert_close(dense(&reference, 0, 0, 1).lse, 1 + log(2));
+    assert_close(dense(&reference, 0, 0, 0).o[0], 0);
+    assert_close(dense(&reference, 0, 0, 0).lse, 1);
+    assert_close(dense(&reference, 0, 1, 1).o[0], 8);
+    assert_true(isinf(dense(&reference, 0, 1, 0).lse));
+    assert_int_equal(fcl_reference_model(&reference, 0, 0, 1, &model), FCL_OK);
+    assert_true(fabs(o[0] - 3) < 1e-6 && fabs(model.lse - 1 - log(2)) < 1e-6);
+}
+
 static void two_keys_share_one_to_three(void **state)
 {
     (void)state;
@@ -555,6 +576,7 @@ int main(void)
         cmocka_unit_test(masks_show_the_right_number_of_keys),
         cmocka_unit_test(windows_show_the_right_keys),
         cmocka_unit_test(caps_bend_scores),
+        cmocka_unit_test(sinks_take_their_share),
         cmocka_unit_test(no_keys_need_no_tensors),
         cmocka_unit_test(hidden_keys_are_not_read),
         cmocka_unit_test(hidden_nan_has_no_influence_and_visible_nan_does),

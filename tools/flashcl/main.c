@@ -34,6 +34,7 @@ static const char problem_help[] =
     "causal-*,\n"
     "                      or with tl or br, which say from which corner\n"
     "  softcap=C           scores become C tanh(score / C)\n"
+    "  sink                a logit more for each query head, without a value\n"
     "  lse guard-v strided layout=bhsd|bshd align=BYTES\n";
 
 static const char exit_help[] =

@@ -48,7 +48,7 @@ static const struct report_column columns[] = {
 
 // The verb's own options.
 struct run_options {
-    char *q, *k, *v, *o, *lse, *causal, *align, *window_text, *layout_text, *scale_text;
+    char *q, *k, *v, *o, *lse, *sinks, *causal, *align, *window_text, *layout_text, *scale_text;
     int softcap;
     int bf16, guard_v, check;
     long long rows;
@@ -65,6 +65,7 @@ struct run {
     struct fcl_config config;
     const struct fcl_config *chosen; // NULL: no --config
     struct array_input q, k, v;
+    struct npy_array sinks; // without data where there are none
     struct fcl_problem problem;
     struct session session;
     fcl_plan *plan;
@@ -176,6 +177,24 @@ static int read_own(struct run_options *own, const struct options *options)
 
 // ---- Input ------------------------------------------------------------------------------------
 
+// One fp32 number for each query head.
+static int read_sinks(struct run *run)
+{
+    const struct npy_header *header = &run->sinks.header;
+    char reason[1024];
+    if (!npy_read(run->own->sinks, &run->sinks, reason, sizeof(reason))) {
+        message_error("%s", reason);
+        return EXIT_USAGE;
+    }
+    if (header->type != NPY_F4 || header->rank != 1 || header->shape[0] != run->problem.heads_q) {
+        message_error("%s holds %s of rank %d; one f4 for each of the %lld query heads is allowed",
+                      run->own->sinks, npy_type_text(header->type), header->rank,
+                      (long long)run->problem.heads_q);
+        return EXIT_USAGE;
+    }
+    return EXIT_OK;
+}
+
 static int read_inputs(struct run *run)
 {
     struct array_input *const inputs[] = {&run->q, &run->k, &run->v};
@@ -191,8 +210,8 @@ static int read_inputs(struct run *run)
     run->problem =
         fcl_problem(.mask = run->own->mask, .lse = run->own->lse != NULL,
                     .guard_v = run->own->guard_v, .softcap = run->own->softcap,
-                    .window = run->own->window_text != NULL, .window_left = run->own->window[0],
-                    .window_right = run->own->window[1]);
+                    .sink = run->own->sinks != NULL, .window = run->own->window_text != NULL,
+                    .window_left = run->own->window[0], .window_right = run->own->window[1]);
     if (!arrays_problem(&run->q, &run->k, &run->v, run->own->layout, run->own->bf16, &run->problem,
                         reason, sizeof(reason))) {
         message_error("%s", reason);
@@ -201,8 +220,9 @@ static int read_inputs(struct run *run)
     enum fcl_status status = fcl_problem_validate(&run->problem, reason, sizeof(reason));
     if (status != FCL_OK) {
         message_error("%s", reason);
+        return status_exit(status);
     }
-    return status_exit(status);
+    return run->own->sinks != NULL ? read_sinks(run) : EXIT_OK;
 }
 
 // ---- Computing --------------------------------------------------------------------------------
@@ -222,9 +242,10 @@ static enum fcl_status prepare(struct run *run)
     if (status == FCL_OK) {
         status = buffers_create(&run->session, run->plan, &run->problem, &run->buffers);
     }
-    const struct npy_array *const inputs[] = {&run->q.array, &run->k.array, &run->v.array};
-    static const enum buffer_role roles[] = {BUFFER_Q, BUFFER_K, BUFFER_V};
-    for (int i = 0; i < 3 && status == FCL_OK; i++) {
+    const struct npy_array *const inputs[] = {&run->q.array, &run->k.array, &run->v.array,
+                                              &run->sinks};
+    static const enum buffer_role roles[] = {BUFFER_Q, BUFFER_K, BUFFER_V, BUFFER_SINKS};
+    for (int i = 0; i < 4 && status == FCL_OK; i++) {
         status =
             buffers_write(&run->session, &run->buffers, &run->problem, roles[i], inputs[i]->data);
     }
@@ -327,6 +348,7 @@ static enum fcl_status compare(struct run *run)
         .k = {.data = run->k.array.data, .dtype = p->dtype_k},
         .v = {.data = run->v.array.data, .dtype = p->dtype_v},
         .scale = run->own->scale,
+        .sinks = run->sinks.data,
     };
     fill_strides(p, p->heads_q, p->q_len, p->head_dim_qk, reference.q.strides);
     fill_strides(p, p->heads_kv, p->k_len, p->head_dim_qk, reference.k.strides);
@@ -432,15 +454,16 @@ static void close_run(struct run *run)
     npy_free(&run->q.array);
     npy_free(&run->k.array);
     npy_free(&run->v.array);
+    npy_free(&run->sinks);
     free(run->o);
     free(run->lse);
 }
 
 static void free_own(struct run_options *own)
 {
-    char *const texts[] = {own->q,           own->k,         own->v,     own->o,
-                           own->lse,         own->causal,    own->align, own->window_text,
-                           own->layout_text, own->scale_text};
+    char *const texts[] = {own->sinks,       own->q,           own->k,         own->v,
+                           own->o,           own->lse,         own->causal,    own->align,
+                           own->window_text, own->layout_text, own->scale_text};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         free(texts[i]);
     }
@@ -469,6 +492,8 @@ static int run_run(int argc, const char **argv)
          "corner from which --window is measured without --causal", "tl|br"},
         {"scale", '\0', POPT_ARG_STRING, &own.scale_text, 0,
          "factor of the scores (default: 1/sqrt(D))", "S"},
+        {"sinks", '\0', POPT_ARG_STRING, &own.sinks, 0,
+         "a logit without a value for each query head, f4 of rank 1", "S.npy"},
         {"softcap", '\0', POPT_ARG_INT, &own.softcap, 0, "scores become C tanh(score / C)", "C"},
         {"layout", '\0', POPT_ARG_STRING, &own.layout_text, 0,
          "order of four dimensions (default: bhsd)", "bhsd|bshd"},
