@@ -27,7 +27,7 @@ report() { # status, name
     head -20 "$work/log" | sed 's/^/# /'
 }
 
-# compiled PROBLEM CONFIG PRODUCTS: how many mma.sync a block of keys takes.
+# compiled PROBLEM CONFIG PRODUCTS: how many matrix instructions the text holds.
 compiled() {
     {
         "$flashcl" dump --caps "$caps" --config "$2" "$1" >"$work/kernel.cl" &&
@@ -35,7 +35,7 @@ compiled() {
                 -Xclang -target-cpu -Xclang sm_80 -Dasm=__asm__ -w -O3 -S -o "$work/kernel.ptx" "$work/kernel.cl"
     } >"$work/log" 2>&1
     report $? "$2 compiles for $1"
-    found=$(grep -c 'mma\.sync' "$work/kernel.ptx" 2>/dev/null)
+    found=$(grep -cE 'mma\.sync|wgmma\.mma_async' "$work/kernel.ptx" 2>/dev/null)
     echo "found $found" >"$work/log"
     [ "$found" = "$3" ]
     report $? "it has $3 products"
@@ -51,5 +51,7 @@ compiled 'fwd h16 q8192 d64 f16' nvidia_mma_m128n64w128q1 128
 compiled 'fwd h16/4 q1 k8192 d80/72 bf16 causal-tl' nvidia_mma_m16n64w32g1 80
 compiled 'fwd h16 q8192 d256 f16' nvidia_mma_m128n64w256 256
 compiled 'lse h16 q8192 d64 f16' nvidia_mma_m128n64w128 64
+compiled 'fwd h16 q8192 d128 f16 causal-br lse' nvidia_wgmma_m128n128w384t2a1 48
+compiled 'fwd h16 q8192 d256 bf16' nvidia_wgmma_m128n64w384t2 56
 echo "1..$tests"
 [ "$failures" -eq 0 ]
