@@ -3,7 +3,7 @@
 # passed, failed and were skipped; the exit code is 0 when none failed.
 set -eu
 cd "$(dirname "$0")/.."
-sh tools/packages.sh g++ oclgrind
+sh tools/packages.sh g++ oclgrind clang
 build=${FCL_BUILD:-build-test}
 [ -d "$build" ] || meson setup "$build" -Dwerror=true
 ninja -C "$build"

@@ -209,9 +209,11 @@ enum fcl_argument_kind { FCL_ARGUMENT_BUFFER, FCL_ARGUMENT_BYTES };
 
 // One kernel argument, in order.
 struct fcl_argument {
-    const char *name; // "q", "k", "v", "o", "lse", "args" or, of problems with them, "sinks"
+    // "q", "k", "v", "o", "lse", "args", then "workspace" (nvidia_wgmma), "sinks" (problems with
+    // them)
+    const char *name;
     enum fcl_argument_kind kind;
-    size_t size;       // of BYTES
+    size_t size;       // of BYTES; of a workspace, whose first 128 bytes are 0 before each launch
     const void *bytes; // of BYTES: filled in for the problem's own lengths and contiguous tensors
 };
 

@@ -10,8 +10,9 @@
 //
 // FlashAttention-2 (Dao 2023), algorithm 1, with the key blocks from the last to the first: blocks that need a
 // mask come first. Packed, the query heads that share a key head are rows of one block; split, a program walks a
-// part of the keys and combine.cl joins the parts. No barrier, no vendor and no data layout appear in this file: they
-// are the tile's.
+// part of the keys and combine.cl joins the parts. Where hardware multiplies while other items do the softmax
+// (FCL_TILE_OVERLAP) the loop is turned by half a step: scores of a block, or of the next rows, start before the
+// product of the block before them. No barrier, no vendor and no data layout appear in this file: they are the tile's.
 #include "lib/config.clh"
 #include "lib/types.clh"
 #include "lib/mask.clh"
@@ -21,19 +22,25 @@
 #include "lib/steps.clh"
 
 kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k, global const void *v,
-                                      global void *o, global float *lse, const fcl_args args FCL_SINKS)
+                                      global void *o, global float *lse,
+                                      const fcl_args args FCL_TILE_STATE FCL_SINKS)
 {
     const fcl_args *a = &args;
+#if FCL_TILE_OVERLAP
+    fcl_work w, next; // drawn
+#else
     const fcl_work w = work_at(a, get_group_id(0), FCL_DV_SPLIT);
+#endif
     const int rows = mask_rows(a);
     FCL_TILE_STORAGE(storage);
     fcl_tile t;
-    fcl_left left;
     fcl_scores s;
     fcl_out out;
     fcl_softmax x[FCL_BANDS];
 
     tile_open(&t, storage);
+#if !FCL_TILE_OVERLAP
+    fcl_left left;
     tile_left_load(&t, &left, view_q(a, &w, q), FCL_DTYPE_Q, FCL_HEAD_QK, w.row, rows, a->unit);
     tile_out_clear(&out);
 #pragma unroll
@@ -59,6 +66,58 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
         if (!FCL_STATISTICS)
             tile_accumulate(&t, &out, &s, values, FCL_DTYPE_V, b);
     }
+#else
+    if (tile_is_loader(&t)) {
+        tile_enter_loader(&t, a, q, k, v, state);
+        while (tile_draw(&t, a, &w))
+            for (int n = w.last; n-- > w.first;)
+                tile_send(&t, a, &w, block_at(a, &w, n));
+        return;
+    }
+    tile_enter_worker(&t, a->unit);
+    tile_out_clear(&out);
+    int more = tile_next(&t, a, &w);
+    if (more)
+        tile_scores_first(&t, &s, &out);
+    while (more) {
+        fcl_block b = block_at(a, &w, w.last - 1);
+        softmax_start(x);
+        tile_scores_end(&t, &s, a, &w, b);
+        softmax_move(x, tile_top(&t, &s, 0));
+        softmax_add(x, tile_probabilities(&t, &s, 0, b, softmax_origin(x)));
+        tile_commit(&s);
+        tile_out_clear(&out);
+        for (int n = w.last - 1; n-- > w.first;) {
+            b = block_at(a, &w, n);
+            tile_turn_take(&t);
+            tile_scores_begin(&t, &s);
+            tile_accumulate_begin(&t, &out, &s);
+            tile_turn_pass(&t);
+            tile_scores_end(&t, &s, a, &w, b);
+            const fcl_rows top = tile_top(&t, &s, 0);
+            const int grows = softmax_grows(&t, x, top);
+            fcl_rows shrink = top;
+            if (grows)
+                shrink = softmax_move(x, top);
+            softmax_add(x, tile_probabilities(&t, &s, 0, b, softmax_origin(x)));
+            tile_accumulate_end(&t, &out);
+            if (grows)
+                tile_out_rescale(&t, &out, 0, shrink);
+            tile_commit(&s);
+        }
+        more = FCL_TILE_AHEAD && tile_next(&t, a, &next);
+        if (more) {
+            tile_turn_take(&t);
+            tile_scores_begin(&t, &s);
+            tile_accumulate_begin(&t, &out, &s);
+            tile_turn_pass(&t);
+            tile_products_wait(&s, &out);
+        } else {
+            tile_accumulate_begin(&t, &out, &s);
+        }
+        tile_accumulate_end(&t, &out);
+#endif
+    // w is complete
 #pragma unroll
     for (int band = 0; band < FCL_BANDS; band++) {
         fcl_rows total = tile_total(&t, x[band].l), factor = softmax_inverse(total);
@@ -71,6 +130,15 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
         if (FCL_WRITES_LSE && w.column == 0)
             tile_rows_store(&t, softmax_lse(&x[band], total), band, view_lse(a, &w, lse), w.row, rows);
     }
+#if FCL_TILE_OVERLAP
+        if (!FCL_TILE_AHEAD) {
+            more = tile_next(&t, a, &next);
+            if (more)
+                tile_scores_first(&t, &s, &out);
+        }
+        w = next;
+    }
+#endif
 }
 
 #if FCL_SPLITS > 1

@@ -85,6 +85,22 @@ static void budget_mma(const struct fcl_config *c, const struct fcl_problem *p,
     b->local_bytes = item * at.total;
 }
 
+// Of a worker's items; the loader gives its registers to them.
+static void budget_wgmma(const struct fcl_config *c, const struct fcl_problem *p,
+                         struct fcl_budget *b)
+{
+    const struct fcl_local_layout at = fcl_local_layout(c, p);
+    const int64_t item = sizeof(float);
+    b->lanes = 1;
+    b->accumulators = fcl_div_up(p->head_dim_v, 64) * 32;
+    b->left = c->block_n / 4; // P; Q is read from local memory
+    b->scores = c->block_n / 2;
+    b->registers = b->accumulators + b->scores + b->left;
+    b->left_bytes = item * at.right;
+    b->right_bytes = item * (at.total - at.right);
+    b->local_bytes = item * at.total;
+}
+
 enum fcl_status fcl_config_budget(const struct fcl_config *config,
                                   const struct fcl_problem *problem, struct fcl_budget *budget,
                                   char *reason, size_t size)
@@ -111,6 +127,9 @@ enum fcl_status fcl_config_budget(const struct fcl_config *config,
         break;
     case FCL_FAMILY_NVIDIA_MMA:
         budget_mma(config, &full, budget);
+        break;
+    case FCL_FAMILY_NVIDIA_WGMMA:
+        budget_wgmma(config, &full, budget);
         break;
     default:
         budget_generic(config, &full, budget);

@@ -171,6 +171,31 @@ static int mma_default(const struct fcl_problem *p, const struct fcl_caps *caps,
     return c->dv_split > 0;
 }
 
+// Shapes of the wgmma tile: block_m, block_n, ahead. Measured on an H200 with a prototype; the last
+// are for other head dims.
+static int wgmma_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
+                         struct fcl_config *c)
+{
+    static const int shapes[][3] = {{192, 128, 1}, {128, 128, 1}, {128, 96, 1},
+                                    {128, 80, 1},  {128, 80, 0},  {128, 64, 0}};
+    if (try >= FCL_COUNT(shapes))
+        return 0;
+    *c = (struct fcl_config){.family = FCL_FAMILY_NVIDIA_WGMMA,
+                             .block_m = shapes[try][0],
+                             .block_n = shapes[try][1],
+                             .items = 2 * shapes[try][0] + 128,
+                             .stages = 2,
+                             .ahead = shapes[try][2],
+                             .dv_split = 1};
+    c->splits = hinted_splits(p, caps, c);
+    return 1;
+}
+
+int fcl_family_chosen(enum fcl_family family)
+{
+    return family != FCL_FAMILY_NVIDIA_WGMMA; // UNPROVEN: return 1 once it was seen to work
+}
+
 // Candidate `try` of a family's defaults; 0 past the end or where the family is not made for the
 // problem.
 typedef int (*default_function)(const struct fcl_problem *p, const struct fcl_caps *caps,
@@ -181,6 +206,7 @@ static const default_function defaults[FCL_FAMILY_COUNT] = {
     [FCL_FAMILY_VECTOR] = vector_default,
     [FCL_FAMILY_ROW] = row_default,
     [FCL_FAMILY_NVIDIA_MMA] = mma_default,
+    [FCL_FAMILY_NVIDIA_WGMMA] = wgmma_default,
 };
 
 // Why nothing fits: what the smallest of the first candidates, which are made for common problems,
@@ -222,7 +248,8 @@ enum fcl_status fcl_config_default(const struct fcl_problem *problem, const stru
     if (status)
         return status;
     for (int family = FCL_FAMILY_COUNT; family-- > 0;)
-        if (!fcl_family_default((enum fcl_family)family, &full, caps, config, reason, size))
+        if (fcl_family_chosen((enum fcl_family)family) &&
+            !fcl_family_default((enum fcl_family)family, &full, caps, config, reason, size))
             return FCL_OK;
     return FCL_UNSUPPORTED;
 }

@@ -7,13 +7,15 @@ struct kernel_argument {
     const void *value;
 };
 
-// One kernel of a launch.
+// One command of a launch: a kernel, or where that is NULL, zeros at the start of a state.
 struct stage {
     cl_kernel kernel;
     uint64_t groups;
     size_t local; // work-items of a group
     struct kernel_argument arguments[7];
     cl_uint count;
+    cl_mem state;
+    size_t state_start;
 };
 
 #define BUFFER(mem)            \
@@ -80,7 +82,9 @@ static enum fcl_status check_buffers(const struct fcl_plan *plan,
         {"lse", args->lse, launch->lse_end},
         {"sinks", args->sinks, launch->sinks_end},
         {"workspace", args->workspace,
-         plan->implementation == FCL_UNFUSED ? launch->score_bytes : launch->part_bytes},
+         plan->implementation == FCL_UNFUSED ? launch->score_bytes
+         : launch->state_bytes               ? launch->state_start + launch->state_bytes
+                                             : launch->part_bytes},
     };
     for (size_t i = 0; i < FCL_COUNT(buffers); i++) {
         if (buffers[i].end && !buffers[i].buffer)
@@ -104,6 +108,13 @@ struct failure {
 static struct failure enqueue_stage(cl_command_queue queue, const struct stage *stage,
                                     cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
+    if (!stage->kernel) {
+        const cl_uint zero = 0;
+        const cl_int code =
+            clEnqueueFillBuffer(queue, stage->state, &zero, sizeof zero, stage->state_start,
+                                FCL_STATE_COUNTER, wait_count, wait_count ? wait : NULL, event);
+        return (struct failure){code, "clEnqueueFillBuffer"};
+    }
     for (cl_uint i = 0; i < stage->count; i++) {
         const cl_int code =
             clSetKernelArg(stage->kernel, i, stage->arguments[i].size, stage->arguments[i].value);
@@ -145,33 +156,40 @@ static struct failure enqueue_stages(cl_command_queue queue, const struct stage 
 
 #define STAGES FCL_PROGRAM_KERNELS
 
-// The stages of a fused launch: one, or two when keys are split.
+// The stages of a fused launch: the kernel; before it, a state is cleared; after it, splits are
+// joined.
 static int fused_stages(const struct fcl_plan *plan, const struct fcl_attention_args *args,
                         const struct fcl_launch *launch, struct stage stages[STAGES])
 {
     const cl_kernel *kernels = plan->program.kernels;
     const size_t local = fcl_config_group_size(&plan->config);
-    const int split = launch->combine_groups > 0;
-    stages[0] = (struct stage){kernels[0],
-                               launch->groups,
-                               local,
-                               {BUFFER(args->q.buffer),
-                                BUFFER(args->k.buffer),
-                                BUFFER(args->v.buffer),
-                                {sizeof(cl_mem), split ? &args->workspace : &args->o.buffer},
-                                {sizeof(cl_mem), split ? &args->workspace : &args->lse},
-                                {sizeof launch->args, split ? &launch->part_args : &launch->args},
-                                BUFFER(args->sinks)},
-                               plan->problem.sink ? 7 : 6};
-    stages[1] = (struct stage){kernels[1],
-                               launch->combine_groups,
-                               FCL_COMBINE_GROUP,
-                               {BUFFER(args->workspace),
-                                BUFFER(args->o.buffer),
-                                BUFFER(args->lse),
-                                {sizeof launch->args, &launch->args}},
-                               4};
-    return split ? 2 : 1;
+    const int split = launch->combine_groups > 0, state = launch->state_bytes > 0;
+    int count = 0;
+    if (state)
+        stages[count++] =
+            (struct stage){.state = args->workspace, .state_start = (size_t)launch->state_start};
+    stages[count++] =
+        (struct stage){kernels[0],
+                       launch->groups,
+                       local,
+                       {BUFFER(args->q.buffer),
+                        BUFFER(args->k.buffer),
+                        BUFFER(args->v.buffer),
+                        {sizeof(cl_mem), split ? &args->workspace : &args->o.buffer},
+                        {sizeof(cl_mem), split ? &args->workspace : &args->lse},
+                        {sizeof launch->args, split ? &launch->part_args : &launch->args},
+                        {sizeof(cl_mem), state ? &args->workspace : &args->sinks}},
+                       .count = state || plan->problem.sink ? 7 : 6};
+    if (split)
+        stages[count++] = (struct stage){kernels[1],
+                                         launch->combine_groups,
+                                         FCL_COMBINE_GROUP,
+                                         {BUFFER(args->workspace),
+                                          BUFFER(args->o.buffer),
+                                          BUFFER(args->lse),
+                                          {sizeof launch->args, &launch->args}},
+                                         .count = 4};
+    return count;
 }
 
 static int unfused_stages(const struct fcl_plan *plan, const struct fcl_attention_args *args,
@@ -185,19 +203,19 @@ static int unfused_stages(const struct fcl_plan *plan, const struct fcl_attentio
         launch->score_groups,
         local,
         {BUFFER(args->q.buffer), BUFFER(args->k.buffer), BUFFER(args->workspace), bytes},
-        4};
+        .count = 4};
     stages[1] =
         (struct stage){kernels[1],
                        launch->row_groups,
                        local,
                        {BUFFER(args->workspace), BUFFER(args->lse), bytes, BUFFER(args->sinks)},
-                       plan->problem.sink ? 4 : 3};
+                       .count = plan->problem.sink ? 4 : 3};
     stages[2] = (struct stage){
         kernels[2],
         launch->groups,
         local,
         {BUFFER(args->workspace), BUFFER(args->v.buffer), BUFFER(args->o.buffer), bytes},
-        4};
+        .count = 4};
     return 3;
 }
 

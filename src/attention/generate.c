@@ -54,7 +54,8 @@ static enum fcl_status prepare(const struct fcl_problem *problem, const struct f
     return fcl_launch_prepare(problem, config, caps, &args, launch, reason, size);
 }
 
-static void list_arguments(struct fcl_generated *generated, int sink)
+static void list_arguments(const struct fcl_launch *launch, int sink,
+                           struct fcl_generated *generated)
 {
     static const char *const names[] = {"q", "k", "v", "o", "lse"};
     struct generated_storage *storage = generated->storage;
@@ -63,6 +64,9 @@ static void list_arguments(struct fcl_generated *generated, int sink)
             (struct fcl_argument){names[i], FCL_ARGUMENT_BUFFER, 0, NULL};
     generated->arguments[generated->argument_count++] =
         (struct fcl_argument){"args", FCL_ARGUMENT_BYTES, sizeof storage->args, &storage->args};
+    if (launch->state_bytes)
+        generated->arguments[generated->argument_count++] = (struct fcl_argument){
+            "workspace", FCL_ARGUMENT_BUFFER, (size_t)launch->state_bytes, NULL};
     if (sink)
         generated->arguments[generated->argument_count++] =
             (struct fcl_argument){"sinks", FCL_ARGUMENT_BUFFER, 0, NULL};
@@ -91,7 +95,7 @@ static enum fcl_status fill(const struct fcl_problem *problem, const struct fcl_
     generated->group_size = fcl_config_group_size(config);
     generated->groups = (size_t)launch.groups;
     generated->local_bytes = fcl_config_local_bytes(config, problem);
-    list_arguments(generated, problem->sink);
+    list_arguments(&launch, problem->sink, generated);
     return FCL_OK;
 }
 

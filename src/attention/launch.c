@@ -252,12 +252,41 @@ static void prepare_splits(const struct fcl_problem *p, const struct fcl_config 
     launch->combine_groups = (uint64_t)fcl_div_up(rows * dim, FCL_COMBINE_GROUP);
 }
 
+// ---- state
+
+// Work-groups that stay and draw one piece of work after the other: one a compute unit.
+static uint64_t staying_groups(const struct fcl_config *config, const struct fcl_caps *caps)
+{
+    return config->family == FCL_FAMILY_NVIDIA_WGMMA
+               ? (uint64_t)fcl_max((int64_t)caps->compute_units, 1)
+               : 0;
+}
+
+static uint64_t state_bytes(const struct fcl_config *config, const struct fcl_caps *caps)
+{
+    const uint64_t groups = staying_groups(config, caps);
+    return groups ? FCL_STATE_COUNTER + groups * FCL_STATE_MAPS : 0;
+}
+
+static uint64_t state_start(uint64_t part_bytes)
+{
+    return (part_bytes + FCL_STATE_ALIGNMENT - 1) / FCL_STATE_ALIGNMENT * FCL_STATE_ALIGNMENT;
+}
+
+uint64_t fcl_workspace_bytes(const struct fcl_problem *problem, const struct fcl_config *config,
+                             const struct fcl_caps *caps, const struct fcl_shape *shape)
+{
+    const uint64_t part = fcl_part_bytes(problem, config, shape), state = state_bytes(config, caps);
+    return state ? state_start(part) + state : part;
+}
+
 // ---- the grid
 
 static enum fcl_status prepare_grid(const struct fcl_problem *p, const struct fcl_config *c,
-                                    const struct fcl_shape *s, struct fcl_launch *launch,
-                                    char *reason, size_t size)
+                                    const struct fcl_caps *caps, const struct fcl_shape *s,
+                                    struct fcl_launch *launch, char *reason, size_t size)
 {
+    const uint64_t staying = staying_groups(c, caps);
     const int64_t group = c->packed ? s->heads_q / s->heads_kv : 1;
     const uint64_t blocks = (uint64_t)fcl_div_up(s->q_len * group, c->block_m);
     const uint64_t rows = blocks * (uint64_t)(s->batch * s->heads_q / group);
@@ -275,6 +304,10 @@ static enum fcl_status prepare_grid(const struct fcl_problem *p, const struct fc
         return fcl_fail(reason, size, FCL_UNSUPPORTED,
                         "the shape has %lld packed rows, at most %lld are possible",
                         (long long)(s->q_len * group), (long long)LENGTH_LIMIT);
+    if (staying && launch->groups > staying)
+        launch->groups = staying;
+    launch->state_start = state_start(launch->part_bytes);
+    launch->state_bytes = state_bytes(c, caps);
     return FCL_OK;
 }
 
@@ -432,5 +465,5 @@ enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
     status = prepare_tensors(&p, &s, args, launch, reason, size);
     prepare_order(&p, config, caps, &s, &launch->args);
     prepare_splits(&p, config, &s, launch);
-    return status ? status : prepare_grid(&p, config, &s, launch, reason, size);
+    return status ? status : prepare_grid(&p, config, caps, &s, launch, reason, size);
 }

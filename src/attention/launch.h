@@ -9,6 +9,12 @@
 
 #define FCL_COMBINE_GROUP 64 // work-items of combine.cl's groups
 
+// What a kernel of nvidia_wgmma.clh keeps in workspace, behind the partial results: a counter,
+// cleared by the launch, and tensor maps of each work-group. Bytes.
+#define FCL_STATE_ALIGNMENT 128
+#define FCL_STATE_COUNTER 128
+#define FCL_STATE_MAPS 512
+
 // fcl_args of kernels/lib/types.clh, field by field.
 struct fcl_kernel_args {
     int64_t q_strides[4], k_strides[4], v_strides[4], o_strides[4];
@@ -30,6 +36,8 @@ struct fcl_launch {
     uint64_t groups;         // work-groups of the fused kernel and of the unfused product
     uint64_t combine_groups; // of the kernel that joins splits; 0: there are none
     uint64_t part_bytes;     // of the partial results
+    uint64_t state_start;    // where the kernel's state begins in workspace, bytes
+    uint64_t state_bytes;    // of it; 0: the kernel keeps none
     uint64_t row_groups;     // of the unfused softmax
     uint64_t score_groups;   // of the unfused scores
     uint64_t score_bytes;    // of the score matrix
@@ -46,6 +54,10 @@ enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
 // Checks a shape and fills in heads_kv.
 enum fcl_status fcl_shape_complete(const struct fcl_shape *given, struct fcl_shape *shape,
                                    char *reason, size_t size);
+
+// Bytes of workspace that a fused launch of a shape needs: partial results and state.
+uint64_t fcl_workspace_bytes(const struct fcl_problem *problem, const struct fcl_config *config,
+                             const struct fcl_caps *caps, const struct fcl_shape *shape);
 
 // Bytes of the partial results of a shape: 0 when keys are not split.
 uint64_t fcl_part_bytes(const struct fcl_problem *problem, const struct fcl_config *config,

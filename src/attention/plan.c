@@ -67,7 +67,8 @@ static enum fcl_status make_request(struct fcl_plan *plan, struct fcl_text *sour
         return FCL_OUT_OF_MEMORY;
     request->label = plan->label;
     request->source = source->data;
-    request->flags = "";
+    request->retarget = plan->config.family == FCL_FAMILY_NVIDIA_WGMMA;
+    request->flags = request->retarget ? "-cl-nv-verbose" : "";
     request->proof = prove;
     request->user = plan;
     name_kernels(plan, names, request);
@@ -317,8 +318,9 @@ enum fcl_status fcl_plan_workspace_size(const fcl_plan *plan, const struct fcl_s
     if (status)
         return fcl_device_fail(plan->device, status, "%s", reason);
     const int unfused = plan->implementation == FCL_UNFUSED;
-    const uint64_t bytes = unfused ? fcl_score_bytes(&plan->problem, &plan->config, &full)
-                                   : fcl_part_bytes(&plan->problem, &plan->config, &full);
+    const uint64_t bytes =
+        unfused ? fcl_score_bytes(&plan->problem, &plan->config, &full)
+                : fcl_workspace_bytes(&plan->problem, &plan->config, &plan->device->caps, &full);
     *size = bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
     if (bytes > plan->device->caps.allocation_bytes)
         return fcl_device_fail(

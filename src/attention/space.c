@@ -42,12 +42,33 @@ static struct fcl_local_layout mma_layout(const struct fcl_config *c, const stru
     return layout;
 }
 
+// Floats of a row of halves in chunks of 64 columns (kernels/tile/nvidia_wgmma.clh).
+static int wgmma_row(int64_t columns)
+{
+    return (int)fcl_div_up(columns, 64) * 32;
+}
+
+#define WGMMA_BARRIERS 64 // floats
+
+// Slots of Q, which hold the output, too; then keys, values, barriers.
+static struct fcl_local_layout wgmma_layout(const struct fcl_config *c, const struct fcl_problem *p)
+{
+    struct fcl_local_layout layout = {0};
+    const int key = wgmma_row(p->head_dim_qk), value = wgmma_row(p->head_dim_v);
+    layout.right = (1 + c->ahead) * c->block_m * (int)fcl_max(key, value);
+    layout.values = layout.right + c->stages * c->block_n * key;
+    layout.total = layout.values + c->stages * c->block_n * value + WGMMA_BARRIERS;
+    return layout;
+}
+
 struct fcl_local_layout fcl_local_layout(const struct fcl_config *config,
                                          const struct fcl_problem *problem)
 {
     struct fcl_local_layout layout = {0};
     if (config->family == FCL_FAMILY_NVIDIA_MMA && config->dv_split >= 1)
         return mma_layout(config, problem);
+    if (config->family == FCL_FAMILY_NVIDIA_WGMMA)
+        return wgmma_layout(config, problem);
     if (config->family != FCL_FAMILY_GENERIC || config->item_rows < 1 || config->dv_split < 1 ||
         config->block_m < config->item_rows || config->items < config->block_m / config->item_rows)
         return layout;
@@ -149,25 +170,27 @@ static enum fcl_status shape_row(const struct fcl_config *c, char *reason, size_
     return FCL_OK;
 }
 
-static enum fcl_status mma_accepts(const struct fcl_problem *p, char *reason, size_t size)
+static enum fcl_status mma_accepts(const char *name, const struct fcl_problem *p, char *reason,
+                                   size_t size)
 {
     REQUIRE((p->dtype_q == FCL_F16 || p->dtype_q == FCL_BF16) && p->dtype_k == p->dtype_q &&
                 p->dtype_v == p->dtype_q,
-            "q, k and v are %s, %s and %s; nvidia_mma is for one of f16 and bf16",
-            fcl_dtype_text(p->dtype_q), fcl_dtype_text(p->dtype_k), fcl_dtype_text(p->dtype_v));
+            "q, k and v are %s, %s and %s; %s is for one of f16 and bf16",
+            fcl_dtype_text(p->dtype_q), fcl_dtype_text(p->dtype_k), fcl_dtype_text(p->dtype_v),
+            name);
     REQUIRE(p->alignment % 16 == 0,
-            "alignment %d: nvidia_mma copies 16 bytes at a time; head dims that are multiples of 8 "
+            "alignment %d: %s copies 16 bytes at a time; head dims that are multiples of 8 "
             "allow for it",
-            p->alignment);
-    REQUIRE(!p->strided, "nvidia_mma needs innermost strides of 1");
-    REQUIRE(!p->guard_v, "nvidia_mma multiplies hidden rows of V by 0, guard-v forbids that");
+            p->alignment, name);
+    REQUIRE(!p->strided, "%s needs innermost strides of 1", name);
+    REQUIRE(!p->guard_v, "%s multiplies hidden rows of V by 0, guard-v forbids that", name);
     return FCL_OK;
 }
 
 static enum fcl_status shape_mma(const struct fcl_config *c, const struct fcl_problem *p,
                                  char *reason, size_t size)
 {
-    const enum fcl_status status = mma_accepts(p, reason, size);
+    const enum fcl_status status = mma_accepts("nvidia_mma", p, reason, size);
     if (status)
         return status;
     REQUIRE(c->items >= 32 && c->items <= 1024 && (c->items & (c->items - 1)) == 0,
@@ -183,6 +206,32 @@ static enum fcl_status shape_mma(const struct fcl_config *c, const struct fcl_pr
     REQUIRE(p->head_dim_v % 8 == 0 && fcl_div_up(p->head_dim_v, c->dv_split) % 8 == 0,
             "dv_split %d cuts the value head dim, %d, at no multiple of 8", c->dv_split,
             p->head_dim_v);
+    return FCL_OK;
+}
+
+static enum fcl_status shape_wgmma(const struct fcl_config *c, const struct fcl_problem *p,
+                                   char *reason, size_t size)
+{
+    const enum fcl_status status = mma_accepts("nvidia_wgmma", p, reason, size);
+    if (status)
+        return status;
+    REQUIRE(p->pass == FCL_PASS_FORWARD, "nvidia_wgmma has no statistics pass; nvidia_mma has one");
+    REQUIRE(p->softcap <= 0 && !p->sink,
+            "nvidia_wgmma has no softcap and no sinks; nvidia_mma has them");
+    REQUIRE(p->head_dim_qk <= 256 && p->head_dim_v <= 256 && p->head_dim_v % 8 == 0,
+            "head dims %d and %d are not both up to 256, the second a multiple of 8",
+            p->head_dim_qk, p->head_dim_v);
+    REQUIRE(c->block_m == 128 || c->block_m == 192, "block_m %d is not 128 or 192", c->block_m);
+    REQUIRE(c->items == 2 * c->block_m + 128,
+            "items %d are not 128 for each 64 rows and 128 more, %d", c->items,
+            2 * c->block_m + 128);
+    REQUIRE(c->block_n % 16 == 0 && c->block_n <= 256,
+            "block_n %d is not a multiple of 16 up to 256", c->block_n);
+    REQUIRE(c->stages >= 2 && c->stages <= 4, "stages %d is outside of 2 to 4", c->stages);
+    REQUIRE(c->ahead == 0 || c->ahead == 1, "ahead %d is not 0 or 1", c->ahead);
+    REQUIRE(c->dv_split == 1, "dv_split %d: nvidia_wgmma computes all output columns at once",
+            c->dv_split);
+    REQUIRE(!c->packed, "packed 1: nvidia_wgmma copies rows of one head; nvidia_mma packs");
     return FCL_OK;
 }
 
@@ -216,6 +265,8 @@ enum fcl_status fcl_config_shape(const struct fcl_config *config, const struct f
         return shape_row(config, reason, size);
     case FCL_FAMILY_NVIDIA_MMA:
         return shape_mma(config, problem, reason, size);
+    case FCL_FAMILY_NVIDIA_WGMMA:
+        return shape_wgmma(config, problem, reason, size);
     default:
         return shape_generic(config, problem, reason, size);
     }
@@ -270,6 +321,35 @@ static enum fcl_status limit_mma(const struct fcl_config *c, const struct fcl_pr
     return FCL_OK;
 }
 
+// Of an item's tiles, beyond which products are serialised because of spills (measured by ptxas):
+// what setmaxnreg gives to an item less what the loop needs.
+static int wgmma_register_limit(const struct fcl_config *c)
+{
+    return c->block_m == 128 ? 196 : 130;
+}
+
+// Scores and probabilities, two of which share a register, and out.
+static int wgmma_registers(const struct fcl_config *c, const struct fcl_problem *p)
+{
+    return c->block_n / 2 + c->block_n / 4 + wgmma_row(p->head_dim_v);
+}
+
+static enum fcl_status limit_wgmma(const struct fcl_config *c, const struct fcl_problem *p,
+                                   const struct fcl_caps *caps, char *reason, size_t size)
+{
+    REQUIRE((uint64_t)c->items <= caps->group_size,
+            "%d work-items in a group, the device allows %llu", c->items,
+            (unsigned long long)caps->group_size);
+    REQUIRE(wgmma_registers(c, p) <= wgmma_register_limit(c),
+            "%d registers in an item's tiles, more than %d would spill", wgmma_registers(c, p),
+            wgmma_register_limit(c));
+    const size_t bytes = fcl_config_local_bytes(c, p);
+    REQUIRE(bytes <= caps->local_bytes,
+            "%zu bytes of local memory needed, the device has %llu for a group", bytes,
+            (unsigned long long)caps->local_bytes);
+    return FCL_OK;
+}
+
 // The families of CPU devices; `rows` is the number of row registers or rows that a register tile
 // covers.
 static enum fcl_status limit_registers(const struct fcl_config *c, const struct fcl_problem *p,
@@ -311,6 +391,8 @@ enum fcl_status fcl_config_validate(const struct fcl_config *config,
         return limit_registers(config, &full, caps, config->block_m, reason, size);
     case FCL_FAMILY_NVIDIA_MMA:
         return limit_mma(config, &full, caps, reason, size);
+    case FCL_FAMILY_NVIDIA_WGMMA:
+        return limit_wgmma(config, &full, caps, reason, size);
     default:
         return limit_generic(config, &full, caps, reason, size);
     }
@@ -318,7 +400,8 @@ enum fcl_status fcl_config_validate(const struct fcl_config *config,
 
 enum fcl_status fcl_config_unfused(const struct fcl_config *config, char *reason, size_t size)
 {
-    REQUIRE(config->family != FCL_FAMILY_NVIDIA_MMA, "nvidia_mma has no unfused kernels");
+    REQUIRE(config->family != FCL_FAMILY_NVIDIA_MMA && config->family != FCL_FAMILY_NVIDIA_WGMMA,
+            "%s has no unfused kernels", fcl_family_text(config->family));
     REQUIRE(!config->packed && config->splits == 1,
             "packed %d and splits %d: the unfused kernels have neither", config->packed,
             config->splits);
@@ -328,7 +411,7 @@ enum fcl_status fcl_config_unfused(const struct fcl_config *config, char *reason
 int fcl_rows_packed(enum fcl_family family, const struct fcl_problem *problem)
 {
     const int64_t group = problem->heads_q / problem->heads_kv;
-    if (group == 1 || family == FCL_FAMILY_GENERIC)
+    if (group == 1 || family == FCL_FAMILY_GENERIC || family == FCL_FAMILY_NVIDIA_WGMMA)
         return 0;
     return family == FCL_FAMILY_ROW || problem->q_len < PACKED_QUERIES;
 }
@@ -387,6 +470,15 @@ static const struct tunable mma_space[] = {
     TUNABLE(splits, LISTED, 1, 4, 16),
 };
 
+static const struct tunable wgmma_space[] = {
+    TUNABLE(block_m, LISTED, 128, 192),
+    TUNABLE(items, LISTED, 384, 512),
+    TUNABLE(block_n, LISTED, 64, 80, 96, 112, 128, 144),
+    TUNABLE(stages, LISTED, 2, 3),
+    TUNABLE(ahead, LISTED, 0, 1),
+    TUNABLE(splits, LISTED, 1, 4),
+};
+
 static const struct {
     const struct tunable *tunables;
     size_t count;
@@ -395,6 +487,7 @@ static const struct {
     [FCL_FAMILY_VECTOR] = {vector_space, FCL_COUNT(vector_space)},
     [FCL_FAMILY_ROW] = {row_space, FCL_COUNT(row_space)},
     [FCL_FAMILY_NVIDIA_MMA] = {mma_space, FCL_COUNT(mma_space)},
+    [FCL_FAMILY_NVIDIA_WGMMA] = {wgmma_space, FCL_COUNT(wgmma_space)},
 };
 
 static size_t value_count(const struct tunable *tunable, int head_dim)

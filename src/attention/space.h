@@ -13,7 +13,7 @@ struct fcl_local_layout {
     int right;  // two buffers, each for a chunk of keys (d x block_n) or of values (keys x columns)
     int scores; // block_n x block_m probabilities; forward only
     int parts;  // one number a row and column group
-    int values; // nvidia_mma: block_n x columns; keys stand at `right`
+    int values; // nvidia tiles: block_n x columns; keys stand at `right`
     int total;
     int right_floats; // size of such a buffer
     int value_keys;   // keys of a chunk of values: as many as fit where a chunk of keys does
@@ -37,6 +37,9 @@ int fcl_rows_packed(enum fcl_family family, const struct fcl_problem *problem);
 
 // Work-items of a work-group.
 size_t fcl_config_group_size(const struct fcl_config *config);
+
+// Whether a family is chosen without being named: not before it was seen to work on hardware.
+int fcl_family_chosen(enum fcl_family family);
 
 // The default of one family for a completed problem, whether or not it is the most able one.
 enum fcl_status fcl_family_default(enum fcl_family family, const struct fcl_problem *problem,

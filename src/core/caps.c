@@ -254,6 +254,12 @@ enum fcl_status fcl_family_usable(enum fcl_family family, const struct fcl_caps 
             "%s needs an NVIDIA GPU of compute capability 8.0; the device has %llu.%llu", name,
             (unsigned long long)caps->nvidia_capability / 10,
             (unsigned long long)caps->nvidia_capability % 10);
+    if (family == FCL_FAMILY_NVIDIA_WGMMA && caps->nvidia_capability != 90)
+        return fcl_fail(
+            reason, size, FCL_UNSUPPORTED,
+            "%s needs an NVIDIA GPU of compute capability 9.0 exactly; the device has %llu.%llu",
+            name, (unsigned long long)caps->nvidia_capability / 10,
+            (unsigned long long)caps->nvidia_capability % 10);
     if ((family == FCL_FAMILY_VECTOR || family == FCL_FAMILY_ROW) && caps->cpu == 0)
         return fcl_fail(reason, size, FCL_UNSUPPORTED, "%s is for CPU devices; this device is none",
                         name);

@@ -8,6 +8,7 @@
 
 #include "build.h"
 #include "build_report.h"
+#include "retarget.h"
 
 #define KEY_FORMAT 1
 
@@ -122,23 +123,6 @@ static cl_int build(const struct making *making)
                              making->request->flags);
 }
 
-static enum fcl_status from_binary(const struct making *making, const unsigned char *binary,
-                                   size_t size)
-{
-    const struct fcl_device *device = making->device;
-    cl_int code, slot = CL_SUCCESS;
-    making->program->program =
-        clCreateProgramWithBinary(device->context, 1, &device->id, &size, &binary, &slot, &code);
-    if (code == CL_SUCCESS && slot != CL_SUCCESS)
-        code = slot;
-    if (code != CL_SUCCESS)
-        return fail(making, fcl_cl_status(code), code, "clCreateProgramWithBinary", "");
-    code = build(making);
-    if (code != CL_SUCCESS)
-        return fail(making, FCL_BUILD_FAILED, code, "clBuildProgram from a binary", "");
-    return finish(making);
-}
-
 // The log of a failed build with the source around each error; of a good one, its warnings.
 static void report_build(const struct making *making, cl_int code)
 {
@@ -164,6 +148,39 @@ static void report_build(const struct making *making, cl_int code)
     fcl_text_free(&report);
 }
 
+// Whether the log of a built program that was retargeted speaks against it.
+static enum fcl_status judge_retargeted(const struct making *making)
+{
+    char *log = fcl_build_log(making->program->program, making->device->id), line[256];
+    const int bad = fcl_retarget_warning(log, line, sizeof line);
+    free(log);
+    if (!bad)
+        return FCL_OK;
+    fcl_log_write(&making->device->log, making->level, "%s: %s", making->request->label, line);
+    return fcl_fail(making->request->reason, making->request->reason_size, FCL_BUILD_FAILED, "%s",
+                    line);
+}
+
+static enum fcl_status from_binary(const struct making *making, const unsigned char *binary,
+                                   size_t size)
+{
+    const struct fcl_device *device = making->device;
+    cl_int code, slot = CL_SUCCESS;
+    making->program->program =
+        clCreateProgramWithBinary(device->context, 1, &device->id, &size, &binary, &slot, &code);
+    if (code == CL_SUCCESS && slot != CL_SUCCESS)
+        code = slot;
+    if (code != CL_SUCCESS)
+        return fail(making, fcl_cl_status(code), code, "clCreateProgramWithBinary", "");
+    code = build(making);
+    if (making->request->retarget)
+        report_build(making, code);
+    if (code != CL_SUCCESS)
+        return fail(making, FCL_BUILD_FAILED, code, "clBuildProgram from a binary", "");
+    const enum fcl_status status = making->request->retarget ? judge_retargeted(making) : FCL_OK;
+    return status != FCL_OK ? status : finish(making);
+}
+
 // What the compiler complains of first, as the reason.
 static void tell_error(const struct making *making)
 {
@@ -175,6 +192,28 @@ static void tell_error(const struct making *making)
     free(log);
 }
 
+// Goes on from the PTX that a build for sm_90 left, as a rule a failed one. Frees `ptx`. The edited
+// text is given with its final 0.
+static enum fcl_status retarget(const struct making *making, unsigned char *ptx, size_t size)
+{
+    const struct fcl_program_request *request = making->request;
+    struct fcl_text edited = {0};
+    char reason[256] = "no memory for PTX";
+    enum fcl_status status = fcl_retarget(ptx, size, &edited, reason, sizeof reason);
+    free(ptx);
+    clReleaseProgram(making->program->program);
+    making->program->program = NULL;
+    if (status == FCL_OK) {
+        status = from_binary(making, (const unsigned char *)edited.data, edited.length + 1);
+    } else {
+        fcl_log_write(&making->device->log, making->level, "%s: %s", request->label, reason);
+        fcl_fail(request->reason, request->reason_size, status, "%s", reason);
+        status = FCL_BUILD_FAILED;
+    }
+    fcl_text_free(&edited);
+    return status;
+}
+
 static enum fcl_status from_source(const struct making *making)
 {
     const char *source = making->request->source;
@@ -184,6 +223,12 @@ static enum fcl_status from_source(const struct making *making)
     if (code != CL_SUCCESS)
         return fail(making, fcl_cl_status(code), code, "clCreateProgramWithSource", "");
     code = build(making);
+    unsigned char *ptx = NULL;
+    size_t size = 0;
+    if (making->request->retarget)
+        ptx = fcl_build_binary(making->program->program, making->device->id, &size);
+    if (ptx != NULL)
+        return retarget(making, ptx, size);
     report_build(making, code);
     if (code == CL_SUCCESS)
         return finish(making);
@@ -217,11 +262,17 @@ static void store(const struct making *making, const char *key)
 {
     size_t size = 0;
     unsigned char *binary = fcl_build_binary(making->program->program, making->device->id, &size);
-    if (binary != NULL)
+    struct fcl_text edited = {0};
+    if (binary != NULL && making->request->retarget &&
+        fcl_retarget(binary, size, &edited, NULL, 0) == FCL_OK) // it gives what it compiled from
+        fcl_cache_put(making->device->cache, key, making->request->label, edited.data,
+                      edited.length + 1);
+    else if (binary != NULL)
         fcl_cache_put(making->device->cache, key, making->request->label, binary, size);
     else
         fcl_log_write(&making->device->log, FCL_LOG_DEBUG, "%s: the driver gives no binary",
                       making->request->label);
+    fcl_text_free(&edited);
     free(binary);
 }
 

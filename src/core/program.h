@@ -31,6 +31,7 @@ struct fcl_program_request {
     char *reason; // receives a sentence when the program cannot be made; NULL: none
     size_t reason_size;
     int quiet;     // 1: log failures as debug messages: a candidate among many
+    int retarget;  // 1: the kernels need sm_90a (retarget.h); flags must ask for a verbose log
     int read_only; // 1: take what the cache has, put nothing there: a candidate that may lose
 };
 

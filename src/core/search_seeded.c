@@ -14,7 +14,7 @@
 #include "random.h"
 #include "search.h"
 
-#define STARTS 3    // random points before the model is asked
+#define STARTS 6 // random points before the model is asked: with fewer, it misleads in large spaces
 #define LEADERS 4   // best points whose neighbours are considered
 #define CROWD 64    // random points considered besides
 #define ENOUGH 16   // results from which on proposals may run ahead of answers

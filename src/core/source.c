@@ -91,7 +91,9 @@ static enum fcl_status read_folder(struct expansion *expansion, const struct pla
 static enum fcl_status read_file(struct expansion *expansion, const struct place *place,
                                  struct fcl_text *text)
 {
-    if (expansion->folder != NULL) {
+    // What the build writes is in no folder; it has no folder in its name.
+    const int built = strchr(place->name, '/') == NULL && fcl_embedded_find(place->name) != NULL;
+    if (expansion->folder != NULL && !built) {
         const enum fcl_status status = read_folder(expansion, place, text);
         if (status != FCL_OK)
             return status;

@@ -385,7 +385,7 @@ test_check() {
     cp -r "$kernels" "$work/kernels"
     on check --kernel-dir "$work/kernels" --no-cache 'fwd q33 k65 d64'
     expect "kernels from a folder" 0
-    sed 's/tile_out_rescale(&t, &out, shrink);/;/' "$kernels/attention/forward.cl" \
+    sed 's/tile_out_rescale(&t, &out, band, shrink);/;/' "$kernels/attention/forward.cl" \
         >"$work/kernels/attention/forward.cl"
     on check --kernel-dir "$work/kernels" --no-cache --format csv 'fwd q33 k65 d64'
     expect "a wrong kernel" 1 "differs from the reference"

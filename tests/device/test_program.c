@@ -523,6 +523,25 @@ static void read_only_leaves_the_cache_alone_until_stored(void **state)
     fcl_device_destroy(&device);
 }
 
+// A driver that leaves no PTX behind, or one for another device, is told apart from a broken
+// kernel.
+static void what_cannot_be_retargeted_is_refused(void **state)
+{
+    struct fcl_device *device = fixture_device(*state, NULL);
+    struct proof proof = {0};
+    struct fcl_program program;
+    char reason[256] = "";
+    struct fcl_program_request request = request_of(&proof);
+    request.retarget = 1;
+    request.reason = reason;
+    request.reason_size = sizeof reason;
+    assert_int_equal(fcl_program_create(device, &request, &program), FCL_BUILD_FAILED);
+    assert_null(program.program);
+    assert_non_null(strstr(reason, "the driver's PTX"));
+    assert_int_equal(proof.runs, 0);
+    fcl_device_destroy(&device);
+}
+
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
@@ -538,6 +557,7 @@ int main(int count, char **arguments)
         DEVICE_TEST(a_damaged_entry_is_replaced),
         DEVICE_TEST(a_failing_proof_keeps_the_binary_out),
         DEVICE_TEST(read_only_leaves_the_cache_alone_until_stored),
+        DEVICE_TEST(what_cannot_be_retargeted_is_refused),
     };
     program_path = arguments[0];
     if (count == 3)
