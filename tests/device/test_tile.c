@@ -2,7 +2,6 @@
 // products and stores run on small whole numbers and powers of two, so that every right answer is
 // exact whatever the order of the sums, and is compared bit by bit.
 #include "cmocka_all.h"
-
 #include <math.h>
 #include <stdio.h>
 
