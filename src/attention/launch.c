@@ -313,7 +313,7 @@ static enum fcl_status prepare_grid(const struct fcl_problem *p, const struct fc
 
 // A causal grid ends sooner when the longest blocks of many heads come first, and is slower when
 // more heads are under way than the cache holds keys and values of: a third of it is given to them.
-// On a CPU each core works on its own block, which does not matter.
+// On a CPU, whose cores are few, neither matters.
 static void prepare_order(const struct fcl_problem *p, const struct fcl_config *c,
                           const struct fcl_caps *caps, const struct fcl_shape *s,
                           struct fcl_kernel_args *a)
