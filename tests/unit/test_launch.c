@@ -3,18 +3,11 @@
 
 #include "attention/launch.h"
 #include "attention/problem.h"
+#include "choices.h"
 
 static struct fcl_launch launch;
 static struct fcl_caps caps; // of the device
 static char reason[256];
-
-static struct fcl_problem problem_of(const char *text)
-{
-    struct fcl_problem problem, full = {0};
-    assert_int_equal(fcl_problem_parse(text, &problem, reason, sizeof reason), FCL_OK);
-    assert_int_equal(fcl_problem_complete(&problem, &full, reason, sizeof reason), FCL_OK);
-    return full;
-}
 
 // Prepares with contiguous tensors unless `args` has strides; buffers are only tested for NULL.
 static enum fcl_status prepare(const struct fcl_problem *problem, const char *config,
@@ -35,8 +28,8 @@ static const struct fcl_attention_args plain = {.struct_size = sizeof plain};
 static void contiguous_strides_follow_the_layout(void **state)
 {
     (void)state;
-    const struct fcl_problem bhsd = problem_of("fwd b2 h6/2 q10 k20 d16/8"),
-                             bshd = problem_of("fwd b2 h6/2 q10 k20 d16/8 layout=bshd");
+    const struct fcl_problem bhsd = test_problem("fwd b2 h6/2 q10 k20 d16/8"),
+                             bshd = test_problem("fwd b2 h6/2 q10 k20 d16/8 layout=bshd");
     const int64_t q[4] = {960, 160, 16, 1}, v[4] = {320, 160, 8, 1}, q_bshd[4] = {960, 16, 96, 1},
                   v_bshd[4] = {320, 8, 16, 1};
     assert_int_equal(prepare(&bhsd, "vector_m8n32l4k4c4", plain), FCL_OK);
@@ -69,7 +62,7 @@ static void causal_heads_go_together_as_the_cache_allows(void **state)
         {"fwd b2 h8 q1024 k0 d64 f16 causal-br", 1, 3 << 20, 16, 16},
     };
     for (size_t i = 0; i < FCL_COUNT(rows); i++) {
-        const struct fcl_problem problem = problem_of(rows[i].problem);
+        const struct fcl_problem problem = test_problem(rows[i].problem);
         caps = (struct fcl_caps){.gpu = rows[i].gpu, .cache_bytes = rows[i].cache_bytes};
         assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64s4", plain), FCL_OK);
         assert_int_equal(launch.args.all_heads, rows[i].all_heads);
@@ -83,10 +76,10 @@ static void causal_heads_go_together_as_the_cache_allows(void **state)
 static void alignment_decides_the_shift(void **state)
 {
     (void)state;
-    const struct fcl_problem none = problem_of("fwd q10 k25 d16"),
-                             top = problem_of("fwd q10 k25 d16 causal-tl"),
-                             bottom = problem_of("fwd q10 k25 d16 causal-br"),
-                             longer = problem_of("fwd q25 k10 d16 causal-br");
+    const struct fcl_problem none = test_problem("fwd q10 k25 d16"),
+                             top = test_problem("fwd q10 k25 d16 causal-tl"),
+                             bottom = test_problem("fwd q10 k25 d16 causal-br"),
+                             longer = test_problem("fwd q25 k10 d16 causal-br");
     prepare(&none, "vector_m8n32l4k4c4", plain);
     assert_int_equal(launch.args.shift, 0);
     prepare(&top, "vector_m8n32l4k4c4", plain);
@@ -100,7 +93,7 @@ static void alignment_decides_the_shift(void **state)
 static void grid_covers_every_row_and_slice(void **state)
 {
     (void)state;
-    const struct fcl_problem problem = problem_of("fwd b3 h4 q17 k40 d16");
+    const struct fcl_problem problem = test_problem("fwd b3 h4 q17 k40 d16");
     assert_int_equal(prepare(&problem, "vector_m8n32l4k4c4p2", plain), FCL_OK);
     assert_int_equal(launch.groups, 3 * 4 * 3 * 2);
     assert_int_equal(launch.row_groups, 3 * 4 * 3);
@@ -113,8 +106,8 @@ static void grid_covers_every_row_and_slice(void **state)
 static void grid_limits(void **state)
 {
     (void)state;
-    const struct fcl_problem many = problem_of("fwd b8300 h16 q1 k1 d128"),
-                             most = problem_of("fwd b2000000 h1000 q17 k1 d128");
+    const struct fcl_problem many = test_problem("fwd b8300 h16 q1 k1 d128"),
+                             most = test_problem("fwd b2000000 h1000 q17 k1 d128");
     assert_int_equal(prepare(&many, "vector_m8n32l4k4c4", plain), FCL_OK);
     assert_int_equal(launch.groups, 132800);
     assert_int_equal(prepare(&most, "vector_m8n32l4k4c4", plain), FCL_UNSUPPORTED);
@@ -125,7 +118,7 @@ static void grid_limits(void **state)
 static void arithmetic_is_64_bit(void **state)
 {
     (void)state;
-    const struct fcl_problem problem = problem_of("fwd b2 h1 q5 k9 d16 f16");
+    const struct fcl_problem problem = test_problem("fwd b2 h1 q5 k9 d16 f16");
     struct fcl_attention_args args = plain;
     const int64_t strides[4] = {INT64_C(3) << 32, 0, 16, 1};
     memcpy(args.k.strides, strides, sizeof strides);
@@ -134,7 +127,7 @@ static void arithmetic_is_64_bit(void **state)
     assert_true(launch.args.k_strides[0] == INT64_C(3) << 32);
     assert_true(launch.args.k_start == INT64_C(1) << 32);
     assert_true(launch.k_end == (UINT64_C(1) << 33) + ((UINT64_C(3) << 32) + 9 * 16) * 2);
-    const struct fcl_problem huge = problem_of("fwd b1000 h1000 q1073741824 k1073741824 d16");
+    const struct fcl_problem huge = test_problem("fwd b1000 h1000 q1073741824 k1073741824 d16");
     struct fcl_config config;
     const struct fcl_shape shape = {1000, 1000, 1000, 1 << 30, 1 << 30};
     assert_int_equal(fcl_config_parse("vector_m8n32l4k4c4", &config, NULL, 0), FCL_OK);
@@ -145,7 +138,7 @@ static void arithmetic_is_64_bit(void **state)
 static void offsets_cannot_wrap(void **state)
 {
     (void)state;
-    const struct fcl_problem problem = problem_of("fwd q10 k20 d16 lse");
+    const struct fcl_problem problem = test_problem("fwd q10 k20 d16 lse");
     struct fcl_attention_args args = plain;
     args.o.offset = (size_t)0 - 64;
     assert_int_equal(prepare(&problem, "vector_m8n32l4k4c4", args), FCL_INVALID_ARGUMENT);
@@ -161,15 +154,15 @@ static void offsets_cannot_wrap(void **state)
 static void splits_follow_the_shape(void **state)
 {
     (void)state;
-    const struct fcl_problem problem = problem_of("fwd b2 h4/2 q3 k100 d16/8");
+    const struct fcl_problem problem = test_problem("fwd b2 h4/2 q3 k100 d16/8");
     assert_int_equal(prepare(&problem, "row_m2n32l4k4c4g1s3", plain), FCL_OK);
     assert_int_equal(launch.args.splits, 3);
     assert_int_equal(launch.groups, 2 * 2 * 3 * 3); // batch, key heads, 6 packed rows by 2, splits
     assert_int_equal(launch.part_bytes, 3 * (2 * 4 * 3) * (8 + 1) * 4);
     assert_int_equal(launch.part_args.lse_start, 3 * (2 * 4 * 3) * 8);
     assert_int_equal(launch.combine_groups, (2 * 4 * 3 * 8 + 63) / 64);
-    const struct fcl_problem few = problem_of("fwd b2 h4/2 q3 k33 d16/8"),
-                             none = problem_of("fwd q3 k0 d16");
+    const struct fcl_problem few = test_problem("fwd b2 h4/2 q3 k33 d16/8"),
+                             none = test_problem("fwd q3 k0 d16");
     assert_int_equal(prepare(&few, "row_m2n32l4k4c4g1s3", plain), FCL_OK);
     assert_int_equal(launch.args.splits, 2);
     assert_int_equal(prepare(&none, "row_m2n32l4k4c4s3", plain), FCL_OK);
@@ -183,8 +176,8 @@ static void splits_follow_the_shape(void **state)
 static void broken_promises_are_named(void **state)
 {
     (void)state;
-    const struct fcl_problem promise = problem_of("fwd q10 k20 d16"),
-                             modest = problem_of("fwd q10 k20 d16 align=4");
+    const struct fcl_problem promise = test_problem("fwd q10 k20 d16"),
+                             modest = test_problem("fwd q10 k20 d16 align=4");
     struct fcl_attention_args args = plain;
     args.v.offset = 4;
     assert_int_equal(prepare(&promise, "vector_m8n32l4k4c4", args), FCL_INVALID_ARGUMENT);
@@ -204,7 +197,7 @@ static void broken_promises_are_named(void **state)
 static void outputs_may_be_permuted_but_not_overlap(void **state)
 {
     (void)state;
-    const struct fcl_problem problem = problem_of("fwd b2 h3 q4 k4 d16 strided align=4");
+    const struct fcl_problem problem = test_problem("fwd b2 h3 q4 k4 d16 strided align=4");
     static const struct {
         int64_t strides[4];
         enum fcl_status status;
@@ -225,7 +218,7 @@ static void outputs_may_be_permuted_but_not_overlap(void **state)
 static void scale_defaults_to_the_root_of_the_head_dim(void **state)
 {
     (void)state;
-    const struct fcl_problem problem = problem_of("fwd q10 k20 d64/16");
+    const struct fcl_problem problem = test_problem("fwd q10 k20 d64/16");
     struct fcl_attention_args args = plain;
     prepare(&problem, "vector_m8n32l4k4c4", args);
     assert_true(launch.args.unit > 0.18033f && launch.args.unit < 0.18034f); // log2(e) / 8
@@ -254,7 +247,7 @@ static void windows_become_first_and_last_keys(void **state)
         {"fwd q30 k10 d64 br win=0,-1", 0, 0, 0, -20, 0},
     };
     for (size_t i = 0; i < FCL_COUNT(rows); i++) {
-        const struct fcl_problem problem = problem_of(rows[i].problem);
+        const struct fcl_problem problem = test_problem(rows[i].problem);
         struct fcl_attention_args args = plain;
         args.window = rows[i].window;
         args.window_left = rows[i].left;
@@ -263,7 +256,7 @@ static void windows_become_first_and_last_keys(void **state)
         assert_int_equal(launch.args.first, rows[i].first);
         assert_int_equal(launch.args.shift, rows[i].shift);
     }
-    const struct fcl_problem left = problem_of("fwd q10 k30 d64 br win=5,-1");
+    const struct fcl_problem left = test_problem("fwd q10 k30 d64 br win=5,-1");
     struct fcl_attention_args args = {
         .struct_size = sizeof args, .window = 1, .window_left = -1, .window_right = -1};
     assert_int_equal(prepare(&left, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
@@ -277,8 +270,8 @@ static void windows_become_first_and_last_keys(void **state)
 static void caps_are_arguments(void **state)
 {
     (void)state;
-    const struct fcl_problem capped = problem_of("fwd q10 d64 softcap=30"),
-                             none = problem_of("fwd q10 d64");
+    const struct fcl_problem capped = test_problem("fwd q10 d64 softcap=30"),
+                             none = test_problem("fwd q10 d64");
     struct fcl_attention_args args = plain;
     assert_int_equal(prepare(&capped, "generic_m32n32w64r4d64", args), FCL_OK);
     assert_true(launch.args.cap > 43.2808f && launch.args.cap < 43.2809f);
@@ -296,7 +289,7 @@ static void caps_are_arguments(void **state)
 static void sinks_are_checked(void **state)
 {
     (void)state;
-    const struct fcl_problem problem = problem_of("fwd h6/2 q10 d64 sink");
+    const struct fcl_problem problem = test_problem("fwd h6/2 q10 d64 sink");
     struct fcl_attention_args args = plain;
     static char anything;
     assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);

@@ -8,6 +8,7 @@
 #include "attention/problem.h"
 #include "attention/select.h"
 #include "attention/space.h"
+#include "choices.h"
 #include "devices.h"
 
 static struct fcl_caps nvidia(uint64_t capability, uint64_t local_bytes)
@@ -16,16 +17,6 @@ static struct fcl_caps nvidia(uint64_t capability, uint64_t local_bytes)
     caps.nvidia_capability = capability;
     caps.compute_units = 132;
     return caps;
-}
-
-static struct fcl_problem problem_of(const char *text)
-{
-    struct fcl_problem problem, full = {0};
-    char reason[256];
-    if (fcl_problem_parse(text, &problem, reason, sizeof reason) ||
-        fcl_problem_complete(&problem, &full, reason, sizeof reason))
-        fail_msg("%s: %s", text, reason);
-    return full;
 }
 
 static void it_needs_compute_capability_8(void **state)
@@ -66,16 +57,14 @@ static void defaults_follow_head_dim_rows_and_local_memory(void **state)
         {"lse b4 h32 q4096 d64 f16", 231424, "nvidia_mma_m128n128w128"},
         {"fwd b4 h32 q4096 d64", 231424, "generic_m128n64w128r8d64"}, // fp32
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < FCL_COUNT(rows); i++) {
         const struct fcl_caps caps = nvidia(80, rows[i].local_bytes);
-        const struct fcl_problem problem = problem_of(rows[i].problem);
+        const struct fcl_problem problem = test_problem(rows[i].problem);
         struct fcl_config config;
-        char text[96], reason[256] = "";
+        char reason[256] = "";
         if (fcl_config_default(&problem, &caps, &config, reason, sizeof reason))
             fail_msg("%s: %s", rows[i].problem, reason);
-        fcl_config_format(&config, text, sizeof text);
-        if (strcmp(text, rows[i].config) != 0)
-            fail_msg("%s: %s", rows[i].problem, text);
+        test_is_config(&config, rows[i].config, rows[i].problem);
         assert_int_equal(fcl_config_validate(&config, &problem, &caps, reason, sizeof reason),
                          FCL_OK);
     }
@@ -84,9 +73,7 @@ static void defaults_follow_head_dim_rows_and_local_memory(void **state)
 static void what_it_is_not_for_is_refused_with_a_reason(void **state)
 {
     (void)state;
-    static const struct {
-        const char *problem, *config, *reason;
-    } rows[] = {
+    static const struct test_refusal rows[] = {
         {"fwd h8 q64 d64", "nvidia_mma_m128n64w128", "q, k and v are f32, f32 and f32"},
         {"fwd h8 q64 d64 q:f16 k:bf16 v:f16 o:f16", "nvidia_mma_m128n64w128", "f16, bf16 and f16"},
         {"fwd h8 q64 d20 f16", "nvidia_mma_m128n64w128", "alignment 8"},
@@ -107,16 +94,7 @@ static void what_it_is_not_for_is_refused_with_a_reason(void **state)
     };
     struct fcl_caps caps = nvidia(86, 65536);
     caps.group_size = 256;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct fcl_problem problem = problem_of(rows[i].problem);
-        struct fcl_config config;
-        char reason[256] = "";
-        assert_int_equal(fcl_config_parse(rows[i].config, &config, reason, sizeof reason), FCL_OK);
-        assert_int_equal(fcl_config_validate(&config, &problem, &caps, reason, sizeof reason),
-                         FCL_UNSUPPORTED);
-        if (strstr(reason, rows[i].reason) == NULL)
-            fail_msg("%s with %s: %s", rows[i].problem, rows[i].config, reason);
-    }
+    test_refusals(&caps, rows, FCL_COUNT(rows));
 }
 
 static void local_memory_holds_q_k_and_v(void **state)
@@ -134,10 +112,9 @@ static void local_memory_holds_q_k_and_v(void **state)
         {"fwd h8 q64 d16/256 f16", "nvidia_mma_m64n16w128q1", 4 * 16 * 512}, // O on its way out
         {"lse h8 q64 d64 f16", "nvidia_mma_m128n64w128", (128 + 64) * 128},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct fcl_problem problem = problem_of(rows[i].problem);
-        struct fcl_config config;
-        assert_int_equal(fcl_config_parse(rows[i].config, &config, NULL, 0), FCL_OK);
+    for (size_t i = 0; i < FCL_COUNT(rows); i++) {
+        const struct fcl_problem problem = test_problem(rows[i].problem);
+        const struct fcl_config config = test_config(rows[i].config);
         if (fcl_config_local_bytes(&config, &problem) != rows[i].bytes)
             fail_msg("%s with %s: %zu bytes", rows[i].problem, rows[i].config,
                      fcl_config_local_bytes(&config, &problem));
@@ -150,7 +127,7 @@ static void unfused_kernels_are_of_another_family(void **state)
 {
     (void)state;
     const struct fcl_caps caps = nvidia(90, 231424);
-    const struct fcl_problem problem = problem_of("fwd h8 q64 d64 f16");
+    const struct fcl_problem problem = test_problem("fwd h8 q64 d64 f16");
     struct fcl_choice choices[FCL_CHOICES];
     const size_t count = fcl_select(&problem, FCL_UNFUSED, &caps, NULL, choices, NULL, 0);
     assert_true(count > 0);
@@ -160,34 +137,14 @@ static void unfused_kernels_are_of_another_family(void **state)
     assert_int_equal(choices[0].config.family, FCL_FAMILY_NVIDIA_MMA);
 }
 
-struct visits {
-    int valid, wrong;
-};
-
-static int count_visit(void *user, const struct fcl_config *config, enum fcl_status status,
-                       const char *reason)
-{
-    struct visits *visits = user;
-    if (config->family != FCL_FAMILY_NVIDIA_MMA)
-        return 0;
-    visits->valid += status == FCL_OK;
-    visits->wrong += status != FCL_OK && *reason == 0;
-    return 0;
-}
-
 static void its_space_is_worth_searching(void **state)
 {
     (void)state;
     static const char *const problems[] = {"fwd b4 h16 q2048 d64 f16", "fwd b4 h16 q2048 d128 bf16",
                                            "fwd b4 h16 q2048 d256 f16"};
     const struct fcl_caps caps = nvidia(90, 231424);
-    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
-        const struct fcl_problem problem = problem_of(problems[i]);
-        struct visits visits = {0};
-        fcl_config_space(&problem, &caps, count_visit, &visits);
-        assert_in_range(visits.valid, 20, 300);
-        assert_int_equal(visits.wrong, 0);
-    }
+    for (size_t i = 0; i < FCL_COUNT(problems); i++)
+        assert_in_range(test_space_valid(problems[i], &caps, FCL_FAMILY_NVIDIA_MMA), 20, 300);
 }
 
 int main(void)

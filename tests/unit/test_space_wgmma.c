@@ -10,6 +10,7 @@
 #include "attention/select.h"
 #include "attention/space.h"
 #include "attention/spec.h"
+#include "choices.h"
 #include "devices.h"
 
 #define X128 "nvidia_wgmma_m128n128w384t2a1"
@@ -20,16 +21,6 @@ static struct fcl_caps nvidia(uint64_t capability)
     caps.nvidia_capability = capability;
     caps.compute_units = 132;
     return caps;
-}
-
-static struct fcl_problem problem_of(const char *text)
-{
-    struct fcl_problem problem, full = {0};
-    char reason[256];
-    if (fcl_problem_parse(text, &problem, reason, sizeof reason) ||
-        fcl_problem_complete(&problem, &full, reason, sizeof reason))
-        fail_msg("%s: %s", text, reason);
-    return full;
 }
 
 static void it_needs_compute_capability_9_0(void **state)
@@ -66,15 +57,13 @@ static void defaults_follow_the_head_dims(void **state)
     };
     const struct fcl_caps caps = nvidia(90);
     for (size_t i = 0; i < FCL_COUNT(rows); i++) {
-        const struct fcl_problem problem = problem_of(rows[i].problem);
+        const struct fcl_problem problem = test_problem(rows[i].problem);
         struct fcl_config config;
-        char text[96], reason[256] = "";
+        char reason[256] = "";
         if (fcl_family_default(FCL_FAMILY_NVIDIA_WGMMA, &problem, &caps, &config, reason,
                                sizeof reason))
             fail_msg("%s: %s", rows[i].problem, reason);
-        fcl_config_format(&config, text, sizeof text);
-        if (strcmp(text, rows[i].config) != 0)
-            fail_msg("%s: %s", rows[i].problem, text);
+        test_is_config(&config, rows[i].config, rows[i].problem);
     }
 }
 
@@ -83,7 +72,7 @@ static void it_is_not_chosen_unless_it_is_named(void **state)
 {
     (void)state;
     const struct fcl_caps caps = nvidia(90);
-    const struct fcl_problem problem = problem_of("fwd b4 h32 q4096 d128 f16");
+    const struct fcl_problem problem = test_problem("fwd b4 h32 q4096 d128 f16");
     struct fcl_choice choices[FCL_CHOICES];
     struct fcl_config config;
     const size_t count = fcl_select(&problem, FCL_FUSED, &caps, NULL, choices, NULL, 0);
@@ -97,9 +86,7 @@ static void it_is_not_chosen_unless_it_is_named(void **state)
 static void what_it_is_not_for_is_refused_with_a_reason(void **state)
 {
     (void)state;
-    static const struct {
-        const char *problem, *config, *reason;
-    } rows[] = {
+    static const struct test_refusal rows[] = {
         {"fwd h8 q64 d64", X128, "f32, f32 and f32; nvidia_wgmma is for one of"},
         {"fwd h8 q64 d20 f16", X128, "alignment 8: nvidia_wgmma"},
         {"fwd h8 q64 d64 f16 strided", X128, "nvidia_wgmma needs innermost strides of 1"},
@@ -122,16 +109,7 @@ static void what_it_is_not_for_is_refused_with_a_reason(void **state)
         {"fwd h8 q64 d256 f16", "nvidia_wgmma_m128n64w384t2a1", "262400 bytes of local memory"},
     };
     const struct fcl_caps caps = nvidia(90);
-    for (size_t i = 0; i < FCL_COUNT(rows); i++) {
-        const struct fcl_problem problem = problem_of(rows[i].problem);
-        struct fcl_config config;
-        char reason[256] = "";
-        assert_int_equal(fcl_config_parse(rows[i].config, &config, reason, sizeof reason), FCL_OK);
-        assert_int_equal(fcl_config_validate(&config, &problem, &caps, reason, sizeof reason),
-                         FCL_UNSUPPORTED);
-        if (strstr(reason, rows[i].reason) == NULL)
-            fail_msg("%s with %s: %s", rows[i].problem, rows[i].config, reason);
-    }
+    test_refusals(&caps, rows, FCL_COUNT(rows));
 }
 
 static void local_memory_holds_slots_of_q_stages_and_barriers(void **state)
@@ -151,7 +129,7 @@ static void local_memory_holds_slots_of_q_stages_and_barriers(void **state)
          128 * 256 + 3 * 64 * (128 + 256) + 256},
     };
     for (size_t i = 0; i < FCL_COUNT(rows); i++) {
-        const struct fcl_problem problem = problem_of(rows[i].problem);
+        const struct fcl_problem problem = test_problem(rows[i].problem);
         struct fcl_config config;
         struct fcl_budget budget;
         assert_int_equal(fcl_config_parse(rows[i].config, &config, NULL, 0), FCL_OK);
@@ -199,15 +177,15 @@ static void launches_stay_and_keep_their_state_in_workspace(void **state)
 {
     (void)state;
     struct fcl_config config;
-    struct fcl_problem problem = problem_of("fwd b2 h8 q1000 d128 f16");
+    struct fcl_problem problem = test_problem("fwd b2 h8 q1000 d128 f16");
     struct fcl_launch launch = launch_of(&problem, X128, &config);
     assert_int_equal(launch.groups, 2 * 8 * 8); // fewer than compute units
     assert_int_equal(launch.state_start, 0);
     assert_int_equal(launch.state_bytes, 128 + 132 * 512);
-    problem = problem_of("fwd b4 h32 q4096 d128 f16");
+    problem = test_problem("fwd b4 h32 q4096 d128 f16");
     launch = launch_of(&problem, X128, &config);
     assert_int_equal(launch.groups, 132);
-    problem = problem_of("fwd b1 h3 q5 k1000 d128 f16"); // 3 x 15 rows of 129 floats in parts
+    problem = test_problem("fwd b1 h3 q5 k1000 d128 f16"); // 3 x 15 rows of 129 floats in parts
     launch = launch_of(&problem, X128 "s3", &config);
     assert_int_equal(launch.part_bytes, 3 * 15 * 129 * 4);
     assert_int_equal(launch.state_start, 23296); // the next multiple of 128
@@ -221,7 +199,7 @@ static void a_generated_kernel_names_its_workspace(void **state)
 {
     (void)state;
     const struct fcl_caps caps = nvidia(90);
-    const struct fcl_problem problem = problem_of("fwd b4 h32 q4096 d128 f16");
+    const struct fcl_problem problem = test_problem("fwd b4 h32 q4096 d128 f16");
     struct fcl_generated generated;
     struct fcl_config config;
     assert_int_equal(fcl_config_parse(X128, &config, NULL, 0), FCL_OK);
@@ -240,7 +218,7 @@ static void a_folder_gives_the_same_source(void **state)
 {
     (void)state;
     const char *folder = getenv("FCL_TEST_KERNELS");
-    const struct fcl_problem problem = problem_of("fwd b1 h1 q128 d64 f16");
+    const struct fcl_problem problem = test_problem("fwd b1 h1 q128 d64 f16");
     struct fcl_text embedded = {0}, read = {0};
     struct fcl_config config;
     char reason[256] = "";
@@ -257,34 +235,14 @@ static void a_folder_gives_the_same_source(void **state)
     fcl_text_free(&read);
 }
 
-struct visits {
-    int valid, wrong;
-};
-
-static int count_visit(void *user, const struct fcl_config *config, enum fcl_status status,
-                       const char *reason)
-{
-    struct visits *visits = user;
-    if (config->family != FCL_FAMILY_NVIDIA_WGMMA)
-        return 0;
-    visits->valid += status == FCL_OK;
-    visits->wrong += status != FCL_OK && *reason == 0;
-    return 0;
-}
-
 static void its_space_is_worth_searching(void **state)
 {
     (void)state;
     static const char *const problems[] = {"fwd b4 h16 q2048 d64 f16", "fwd b4 h16 q2048 d128 bf16",
                                            "fwd b4 h16 q2048 d256 f16"};
     const struct fcl_caps caps = nvidia(90);
-    for (size_t i = 0; i < FCL_COUNT(problems); i++) {
-        const struct fcl_problem problem = problem_of(problems[i]);
-        struct visits visits = {0};
-        fcl_config_space(&problem, &caps, count_visit, &visits);
-        assert_in_range(visits.valid, 4, 100);
-        assert_int_equal(visits.wrong, 0);
-    }
+    for (size_t i = 0; i < FCL_COUNT(problems); i++)
+        assert_in_range(test_space_valid(problems[i], &caps, FCL_FAMILY_NVIDIA_WGMMA), 4, 100);
 }
 
 int main(void)
