@@ -226,7 +226,8 @@ static int take_kept(struct fcl_kernel_trial *trial)
 
 // ---- the evaluator
 
-static enum fcl_status try_point(struct fcl_kernel_trial *trial, double best_ms)
+// One run of a point, unjudged; until it is seen to be well, it may have damaged something.
+static enum fcl_status launch_point(struct fcl_kernel_trial *trial)
 {
     enum fcl_status status = repair(trial);
     if (status == FCL_OK)
@@ -234,11 +235,20 @@ static enum fcl_status try_point(struct fcl_kernel_trial *trial, double best_ms)
     if (status != FCL_OK)
         return status;
     const double start = fcl_now_ms();
-    trial->trials->spoilt = 1; // until it is seen to be well
+    trial->trials->spoilt = 1;
     status = run_once(trial);
-    if (status == FCL_OK)
-        status = judge(trial, 1);
     trial->evaluation->verify_ms = fcl_now_ms() - start;
+    return status;
+}
+
+static enum fcl_status try_point(struct fcl_kernel_trial *trial, double best_ms)
+{
+    enum fcl_status status = launch_point(trial);
+    if (status != FCL_OK)
+        return status;
+    const double start = fcl_now_ms();
+    status = judge(trial, 1);
+    trial->evaluation->verify_ms += fcl_now_ms() - start;
     if (status == FCL_OK)
         status = measure(trial, best_ms);
     if (status == FCL_OK)
@@ -269,14 +279,9 @@ void fcl_kernel_launch(fcl_kernel_trials *trials, uint64_t point, struct fcl_eva
         FCL_TRIAL_FAIL(&trial, FCL_INVALID_ARGUMENT, "trials is NULL");
         return;
     }
-    evaluation->status = repair(&trial);
+    evaluation->status = launch_point(&trial);
     if (evaluation->status == FCL_OK)
-        evaluation->status = prepare(&trial);
-    if (evaluation->status == FCL_OK) {
-        trials->spoilt = 1; // until it is seen to be well
-        evaluation->status = run_once(&trial);
-        trials->spoilt = evaluation->status != FCL_OK;
-    }
+        trials->spoilt = 0;
     fcl_program_destroy(&trial.program);
 }
 
