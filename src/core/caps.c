@@ -233,6 +233,19 @@ const char *fcl_family_text(enum fcl_family family)
     return (unsigned)family < FCL_FAMILY_COUNT ? names[family] : NULL;
 }
 
+static enum fcl_status refuse_capability(const char *family, const char *needed,
+                                         const struct fcl_caps *caps, char *reason, size_t size)
+{
+    const unsigned long long have = caps->nvidia_capability;
+    if (have == 0)
+        return fcl_fail(reason, size, FCL_UNSUPPORTED,
+                        "%s is for NVIDIA GPUs of compute capability %s; this device is none",
+                        family, needed);
+    return fcl_fail(reason, size, FCL_UNSUPPORTED,
+                    "%s needs compute capability %s; the device has %llu.%llu", family, needed,
+                    have / 10, have % 10);
+}
+
 enum fcl_status fcl_family_usable(enum fcl_family family, const struct fcl_caps *caps, char *reason,
                                   size_t size)
 {
@@ -249,17 +262,9 @@ enum fcl_status fcl_family_usable(enum fcl_family family, const struct fcl_caps 
         return fcl_fail(reason, size, FCL_UNSUPPORTED,
                         "%s needs work-groups of at least 1 work-item; the device allows 0", name);
     if (family == FCL_FAMILY_NVIDIA_MMA && caps->nvidia_capability < 80)
-        return fcl_fail(
-            reason, size, FCL_UNSUPPORTED,
-            "%s needs an NVIDIA GPU of compute capability 8.0; the device has %llu.%llu", name,
-            (unsigned long long)caps->nvidia_capability / 10,
-            (unsigned long long)caps->nvidia_capability % 10);
+        return refuse_capability(name, "8.0 or later", caps, reason, size);
     if (family == FCL_FAMILY_NVIDIA_WGMMA && caps->nvidia_capability != 90)
-        return fcl_fail(
-            reason, size, FCL_UNSUPPORTED,
-            "%s needs an NVIDIA GPU of compute capability 9.0 exactly; the device has %llu.%llu",
-            name, (unsigned long long)caps->nvidia_capability / 10,
-            (unsigned long long)caps->nvidia_capability % 10);
+        return refuse_capability(name, "9.0 exactly", caps, reason, size);
     if ((family == FCL_FAMILY_VECTOR || family == FCL_FAMILY_ROW) && caps->cpu == 0)
         return fcl_fail(reason, size, FCL_UNSUPPORTED, "%s is for CPU devices; this device is none",
                         name);

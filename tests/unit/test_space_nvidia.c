@@ -29,9 +29,10 @@ static void it_needs_compute_capability_8(void **state)
                      FCL_OK);
     assert_int_equal(fcl_family_usable(FCL_FAMILY_NVIDIA_MMA, &old, reason, sizeof reason),
                      FCL_UNSUPPORTED);
-    assert_non_null(strstr(reason, "capability 8.0; the device has 7.5"));
+    assert_non_null(strstr(reason, "capability 8.0 or later; the device has 7.5"));
     assert_int_equal(fcl_family_usable(FCL_FAMILY_NVIDIA_MMA, &none, reason, sizeof reason),
                      FCL_UNSUPPORTED);
+    assert_non_null(strstr(reason, "NVIDIA GPUs of compute capability 8.0 or later; this device"));
 }
 
 static void defaults_follow_head_dim_rows_and_local_memory(void **state)
