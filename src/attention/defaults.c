@@ -2,8 +2,13 @@
 #include "problem.h"
 #include "space.h"
 
-#define ROW_LIMIT 8          // rows up to which the row family is the faster one on a CPU
-#define KEYS_OF_PART 512     // fewer are not worth the second kernel
+#define ROW_LIMIT 8      // rows up to which the row family is the faster one on a CPU
+#define KEYS_OF_PART 512 // fewer are not worth the second kernel
+#define FEW_ROWS 16      // rows whose parts are cheap to join
+#define PARTS 128        // at most
+#define UNIT_ITEMS 2048  // of a compute unit of common GPUs
+#define UNIT_GROUPS 8
+#define HOPPER_ROWS 64       // up to which many groups read keys faster than one a unit does
 #define REASON_CANDIDATES 11 // defaults of a family that say why nothing fits
 
 // ---- how work is spread
@@ -19,7 +24,18 @@ static int64_t hinted_rows(const struct fcl_problem *p, int packed)
     return packed ? p->q_len * (p->heads_q / p->heads_kv) : p->q_len;
 }
 
+// Work-groups that a GPU's compute unit holds at once, as far as local memory and work-items say.
+static int64_t resident_groups(const struct fcl_problem *p, const struct fcl_caps *caps,
+                               const struct fcl_config *c)
+{
+    const int64_t bytes = fcl_max(fcl_local_layout(c, p).total * (int64_t)sizeof(float), 1);
+    const int64_t items = (int64_t)fcl_config_group_size(c);
+    const int64_t held = fcl_min((int64_t)caps->local_bytes / bytes, UNIT_ITEMS / items);
+    return fcl_max(fcl_min(held, UNIT_GROUPS), 1);
+}
+
 // Keys are split where there are too few blocks of rows to keep all compute units busy to the end.
+// A GPU gets as many parts as it can hold at once: one more is a second turn of all.
 static int hinted_splits(const struct fcl_problem *p, const struct fcl_caps *caps,
                          const struct fcl_config *c)
 {
@@ -29,6 +45,11 @@ static int hinted_splits(const struct fcl_problem *p, const struct fcl_caps *cap
     int splits = 1;
     if (groups == 0 || p->pass != FCL_PASS_FORWARD)
         return 1;
+    if (caps->gpu) {
+        const int64_t keys = c->block_m <= FEW_ROWS ? 2 * c->block_n : KEYS_OF_PART;
+        const int64_t parts = units * resident_groups(p, caps, c) / groups;
+        return (int)fcl_max(fcl_min(fcl_min(parts, p->k_len / keys), PARTS), 1);
+    }
     while (splits < 64 && splits * groups < 2 * units && p->k_len >= 2 * splits * KEYS_OF_PART)
         splits *= 2;
     return splits;
@@ -187,13 +208,13 @@ static int mma_default(const struct fcl_problem *p, const struct fcl_caps *caps,
     return c->dv_split > 0;
 }
 
-// Shapes of the wgmma tile: block_m, block_n, ahead. Measured on an H200 with a prototype; the last
-// are for other head dims.
+// Shapes of the wgmma tile: block_m, block_n, ahead. Measured on an H200 at head dims 64, 128 and
+// 256, which take the first, the second and the last.
 static int wgmma_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
                          struct fcl_config *c)
 {
-    static const int shapes[][3] = {{192, 128, 1}, {128, 128, 1}, {128, 96, 1},
-                                    {128, 80, 1},  {128, 80, 0},  {128, 64, 0}};
+    static const int shapes[][3] = {
+        {192, 128, 1}, {128, 128, 1}, {128, 96, 1}, {128, 80, 1}, {128, 64, 0}};
     if (try >= FCL_COUNT(shapes))
         return 0;
     *c = (struct fcl_config){.family = FCL_FAMILY_NVIDIA_WGMMA,
@@ -207,9 +228,10 @@ static int wgmma_default(const struct fcl_problem *p, const struct fcl_caps *cap
     return 1;
 }
 
-int fcl_family_chosen(enum fcl_family family)
+int fcl_family_suits(enum fcl_family family, const struct fcl_problem *problem)
 {
-    return family != FCL_FAMILY_NVIDIA_WGMMA; // UNPROVEN: return 1 once it was seen to work
+    const int packed = problem->heads_q > problem->heads_kv;
+    return family != FCL_FAMILY_NVIDIA_WGMMA || hinted_rows(problem, packed) > HOPPER_ROWS;
 }
 
 // Candidate `try` of a family's defaults; 0 past the end or where the family is not made for the
@@ -264,7 +286,7 @@ enum fcl_status fcl_config_default(const struct fcl_problem *problem, const stru
     if (status)
         return status;
     for (int family = FCL_FAMILY_COUNT; family-- > 0;)
-        if (fcl_family_chosen((enum fcl_family)family) &&
+        if (fcl_family_suits((enum fcl_family)family, &full) &&
             !fcl_family_default((enum fcl_family)family, &full, caps, config, reason, size))
             return FCL_OK;
     return FCL_UNSUPPORTED;
