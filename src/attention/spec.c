@@ -39,6 +39,8 @@ void fcl_spec_label(const struct fcl_problem *problem, const struct fcl_config *
         {fcl_problem_bounds_right(problem) && !fcl_problem_is_causal(problem), "_right"},
         {problem->softcap > 0, "_softcap"},
         {problem->sink, "_sink"},
+        {problem->varlen, "_varlen"},
+        {problem->used, "_used"},
         {problem->lse && problem->pass == FCL_PASS_FORWARD, "_lse"},
         {problem->guard_v, "_guard"},
         {problem->strided, "_strided"},
