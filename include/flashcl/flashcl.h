@@ -202,6 +202,14 @@ struct fcl_attention_args {
     // them is not written, and not seen, whatever is there.
     cl_mem used_q, used_k; // [batch]; used_q NULL: all rows
     size_t used_q_offset, used_k_offset;
+    // page: k and v are pools [page_count, heads_kv, page, ...] with strides of their own; keys n x
+    // page and on of sequence s lie in page table[s x table_stride + n], n below table_entries.
+    // k_len and used_k end with the table. Keys in a page outside of the pool are hidden.
+    cl_mem table;
+    size_t table_offset;
+    int64_t table_stride; // elements; 0: table_entries
+    int64_t table_entries, page_count;
+    int page; // rows of a page; 0: as the problem says
 };
 
 #ifndef __cplusplus
@@ -226,8 +234,8 @@ enum fcl_argument_kind { FCL_ARGUMENT_BUFFER, FCL_ARGUMENT_BYTES };
 // One kernel argument, in order.
 struct fcl_argument {
     // "q", "k", "v", "o", "lse", "args", then "workspace" (nvidia_wgmma), "sinks" (problems with
-    // them), and of varlen or used problems "cu_q", "cu_k", "used_q", "used_k", of which those are
-    // read that the problem speaks of
+    // them), and of varlen or used problems "cu_q", "cu_k", "used_q", "used_k", "table", of which
+    // those are read that the problem speaks of
     const char *name;
     enum fcl_argument_kind kind;
     size_t size;       // of BYTES; of a workspace, whose first 128 bytes are 0 before each launch

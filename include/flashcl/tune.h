@@ -272,13 +272,17 @@ struct fcl_sequences {
     int64_t total_q, total_k;
     int32_t *cu_q, *cu_k;     // varlen: [batch + 1]
     int32_t *used_q, *used_k; // used: [batch]
+    int32_t *table;           // page: [batch, table_stride], table_entries of each row
+    int64_t table_stride, table_entries, page_count;
+    int page; // rows of a page; 0: as the problem says
 };
 
 // Makes metadata of a problem to try it with. Sequences have in turn 8, 3, 6, 1, 4, 7, 2 and 5
-// eighths of q_len and of k_len, rounded up; lengths used of packed ones begin with 3. Free it with
+// eighths of q_len and of k_len, rounded up; lengths used of packed ones begin with 3. Each
+// sequence has pages of its own for k_len keys, in an order that `seed` decides. Free it with
 // fcl_sequences_free. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY; then *sequences is zeroed.
 // Thread-safety: safe.
-FCL_API enum fcl_status fcl_sequences_create(const struct fcl_problem *problem,
+FCL_API enum fcl_status fcl_sequences_create(const struct fcl_problem *problem, uint64_t seed,
                                              struct fcl_sequences *sequences);
 
 // Frees the arrays and zeroes the struct. Thread-safety: safe.
@@ -295,6 +299,10 @@ struct fcl_sequence_rows {
 FCL_API enum fcl_status fcl_sequences_rows(const struct fcl_problem *problem,
                                            const struct fcl_sequences *sequences, int64_t s,
                                            struct fcl_sequence_rows *rows);
+
+// The page of the pool that holds key `key` of sequence s; -1: none. Thread-safety: safe.
+FCL_API int64_t fcl_sequences_page(const struct fcl_problem *problem,
+                                   const struct fcl_sequences *sequences, int64_t s, int64_t key);
 
 // What a reference computes from: the problem with exact lengths, its inputs, the scale (0:
 // default).

@@ -16,7 +16,7 @@ FCL_PASTE(FCL_KERNEL, _combine)(global const float *parts, global void *o, globa
     if (row >= (ulong)a->lse_split)
         return;
 #if FCL_SEQUENCES
-    const fcl_metadata memory = {cu_q, cu_k, used_q, used_k};
+    const fcl_metadata memory = {cu_q, cu_k, used_q, used_k, table};
     if (!sequence_has(a, &memory, head / a->heads, query))
         return;
 #endif

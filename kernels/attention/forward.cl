@@ -30,13 +30,13 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
 #if FCL_TILE_OVERLAP
     fcl_work w, next; // drawn
 #elif FCL_SEQUENCES
-    const fcl_metadata memory = {cu_q, cu_k, used_q, used_k};
+    const fcl_metadata memory = {cu_q, cu_k, used_q, used_k, table};
     fcl_args own = args; // of the sequence that this work belongs to
     uint number = get_group_id(0);
     if (!sequence_open(&own, &memory, &number, FCL_DV_SPLIT))
         return;
     a = &own;
-    const fcl_work w = work_at(a, number, FCL_DV_SPLIT);
+    const fcl_work w = sequence_work(a, &memory, number, FCL_DV_SPLIT);
 #else
     const fcl_work w = work_at(a, get_group_id(0), FCL_DV_SPLIT);
 #endif

@@ -76,14 +76,16 @@ static enum fcl_status make_numbers(struct fcl_bench *bench, const int32_t *numb
 }
 
 // Metadata, where the problem has any.
-static enum fcl_status make_sequences(struct fcl_bench *bench)
+static enum fcl_status make_sequences(struct fcl_bench *bench, uint64_t seed)
 {
     const struct fcl_problem *p = &bench->problem;
     struct fcl_sequences *s = &bench->sequences;
     struct fcl_attention_args *a = &bench->args;
-    enum fcl_status status = fcl_sequences_create(p, s);
+    enum fcl_status status = fcl_sequences_create(p, seed, s);
     a->total_q = s->total_q;
     a->total_k = s->total_k;
+    a->table_entries = s->table_entries;
+    a->page_count = s->page_count;
     if (!status)
         status = make_numbers(bench, s->cu_q, p->batch + 1, &a->cu_q);
     if (!status)
@@ -92,6 +94,8 @@ static enum fcl_status make_sequences(struct fcl_bench *bench)
         status = make_numbers(bench, s->used_q, p->batch, &a->used_q);
     if (!status)
         status = make_numbers(bench, s->used_k, p->batch, &a->used_k);
+    if (!status)
+        status = make_numbers(bench, s->table, s->page_count, &a->table);
     return status;
 }
 
@@ -110,8 +114,10 @@ static enum fcl_status make_tensors(struct fcl_bench *bench, enum fcl_fill fill,
     const struct fcl_sequences *s = &bench->sequences;
     const size_t queries =
         (size_t)(p->varlen ? s->total_q : p->batch * p->q_len) * (size_t)p->heads_q;
-    const size_t keys =
-        (size_t)(p->varlen ? s->total_k : p->batch * p->k_len) * (size_t)p->heads_kv;
+    const size_t keys = (size_t)(p->page     ? s->page_count * p->page
+                                 : p->varlen ? s->total_k
+                                             : p->batch * p->k_len) *
+                        (size_t)p->heads_kv;
     const size_t dqk = (size_t)p->head_dim_qk, dv = (size_t)p->head_dim_v;
     enum fcl_status status = make_input(bench, &bench->q, &a->q.buffer, p->dtype_q, queries * dqk,
                                         p->head_dim_qk, FCL_FILL_PLAIN, seed + 1);
@@ -158,7 +164,7 @@ enum fcl_status fcl_bench_init(struct fcl_bench *bench, struct fcl_device *devic
         .window_left = p->window_left,
         .window_right = p->window_right,
         .softcap = (float)p->softcap};
-    const enum fcl_status made = make_sequences(bench);
+    const enum fcl_status made = make_sequences(bench, seed);
     return made ? made : make_tensors(bench, fill, seed);
 }
 
@@ -185,7 +191,7 @@ void fcl_bench_finish(struct fcl_bench *bench)
     cl_mem buffers[] = {bench->args.q.buffer, bench->args.k.buffer, bench->args.v.buffer,
                         bench->args.o.buffer, bench->args.lse,      bench->args.workspace,
                         bench->args.sinks,    bench->args.cu_q,     bench->args.cu_k,
-                        bench->args.used_q,   bench->args.used_k};
+                        bench->args.used_q,   bench->args.used_k,   bench->args.table};
     for (size_t i = 0; i < FCL_COUNT(buffers); i++)
         if (buffers[i])
             clReleaseMemObject(buffers[i]);
@@ -354,8 +360,9 @@ enum fcl_status fcl_bench_compare(const struct fcl_bench *bench, const struct fc
                           .unfused = plan->implementation == FCL_UNFUSED,
                           .comparison = comparison};
     fcl_layout_strides(p->layout, p->heads_q, p->q_len, p->head_dim_qk, c.reference.q.strides);
-    fcl_layout_strides(p->layout, p->heads_kv, p->k_len, p->head_dim_qk, c.reference.k.strides);
-    fcl_layout_strides(p->layout, p->heads_kv, p->k_len, p->head_dim_v, c.reference.v.strides);
+    const int64_t keys = p->page ? p->page : p->k_len;
+    fcl_layout_strides(p->layout, p->heads_kv, keys, p->head_dim_qk, c.reference.k.strides);
+    fcl_layout_strides(p->layout, p->heads_kv, keys, p->head_dim_v, c.reference.v.strides);
     fcl_layout_strides(p->layout, p->heads_q, p->q_len, p->head_dim_v, c.strides);
     const int64_t all = p->batch * p->heads_q * p->q_len;
     enum fcl_status status = rows > 0 && rows < all

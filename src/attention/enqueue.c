@@ -88,6 +88,7 @@ static enum fcl_status check_buffers(const struct fcl_plan *plan,
         {"cu_k", args->cu_k, launch->cu_k_end},
         {"used_q", args->used_q, launch->used_q_end},
         {"used_k", args->used_k, launch->used_k_end},
+        {"table", args->table, launch->table_end},
         {"workspace", args->workspace,
          plan->implementation == FCL_UNFUSED ? launch->score_bytes
          : launch->state_bytes               ? launch->state_start + launch->state_bytes
@@ -167,7 +168,8 @@ static struct failure enqueue_stages(cl_command_queue queue, const struct stage 
 static void add_metadata(const struct fcl_attention_args *args, struct stage *stage)
 {
     const struct kernel_argument metadata[] = {BUFFER(args->cu_q), BUFFER(args->cu_k),
-                                               BUFFER(args->used_q), BUFFER(args->used_k)};
+                                               BUFFER(args->used_q), BUFFER(args->used_k),
+                                               BUFFER(args->table)};
     memcpy(stage->arguments + stage->count, metadata, sizeof metadata);
     stage->count += FCL_COUNT(metadata);
 }

@@ -41,6 +41,7 @@ static enum fcl_status prepare(const struct fcl_problem *problem, const struct f
 {
     static char placeholder;
     cl_mem buffer = (cl_mem)(void *)&placeholder;
+    const int64_t pages = problem->page ? fcl_div_up(problem->k_len, problem->page) : 0;
     const struct fcl_attention_args args = {.struct_size = sizeof args,
                                             .shape = {problem->batch, problem->heads_q,
                                                       problem->heads_kv, problem->q_len,
@@ -55,6 +56,9 @@ static enum fcl_status prepare(const struct fcl_problem *problem, const struct f
                                             .cu_k = buffer,
                                             .used_q = buffer,
                                             .used_k = buffer,
+                                            .table = buffer,
+                                            .table_entries = pages,
+                                            .page_count = pages * problem->batch,
                                             .total_q = problem->batch * problem->q_len,
                                             .total_k = problem->batch * problem->k_len};
     return fcl_launch_prepare(problem, config, caps, &args, launch, reason, size);
@@ -71,7 +75,7 @@ static void list_arguments(const struct fcl_problem *problem, const struct fcl_l
                            struct fcl_generated *generated)
 {
     static const char *const tensors[] = {"q", "k", "v", "o", "lse"}, *const sinks[] = {"sinks"},
-                             *const metadata[] = {"cu_q", "cu_k", "used_q", "used_k"};
+                             *const metadata[] = {"cu_q", "cu_k", "used_q", "used_k", "table"};
     struct generated_storage *storage = generated->storage;
     list_buffers(tensors, FCL_COUNT(tensors), generated);
     generated->arguments[generated->argument_count++] =

@@ -30,6 +30,9 @@ struct fcl_kernel_args {
     uint32_t slots;
     int32_t bottom, total_q, total_k;
     int32_t cu_q_start, cu_k_start, used_q_start, used_k_start;
+    int32_t table_start, table_row, table_entries, page_count, page_size;
+    uint32_t page_magic;
+    int32_t page_shift;
 };
 
 // What a launch comes to, once its arguments were found to be valid.
@@ -47,10 +50,11 @@ struct fcl_launch {
     uint64_t score_groups;   // of the unfused scores
     uint64_t score_bytes;    // of the score matrix
     uint64_t q_end, k_end, v_end, o_end, lse_end, sinks_end; // bytes that each buffer must have
-    uint64_t cu_q_end, cu_k_end, used_q_end, used_k_end;
+    uint64_t cu_q_end, cu_k_end, used_q_end, used_k_end, table_end;
 };
 
-// How tensors lie in memory: the batch and the length of q and o, and of k and v.
+// How tensors lie in memory: the batch and the length of q and o, and of k and v, which may be
+// pages.
 struct fcl_extent {
     int64_t q_batch, q_len, k_batch, k_len;
 };

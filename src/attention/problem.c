@@ -140,6 +140,8 @@ void fcl_problem_fill_defaults(struct fcl_problem *problem)
     if (!problem->window && problem->mask >= FCL_MASK_TOP_LEFT &&
         problem->mask <= FCL_MASK_BOTTOM_RIGHT)
         problem->mask = FCL_MASK_NONE;
+    if (problem->page > 0)
+        problem->used = 1;
     if (problem->varlen)
         problem->layout = FCL_LAYOUT_BSHD;
     if (problem->alignment == 0)
@@ -265,5 +267,5 @@ int fcl_problem_same_kernel(const struct fcl_problem *a, const struct fcl_proble
            fcl_problem_bounds_left(a) == fcl_problem_bounds_left(b) &&
            fcl_problem_bounds_right(a) == fcl_problem_bounds_right(b) &&
            (a->softcap > 0) == (b->softcap > 0) && a->sink == b->sink && a->varlen == b->varlen &&
-           a->used == b->used;
+           a->used == b->used && (a->page > 0) == (b->page > 0);
 }

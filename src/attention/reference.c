@@ -9,12 +9,13 @@
 #include "core/element.h"
 #include "problem.h"
 
-// One row's view of its inputs. Hidden keys are outside of it: it is `visible` keys from `first`
-// on.
+// One row's view of its inputs. Hidden keys are outside of it: it is the `visible` ones of `keys`.
 struct inputs {
     struct fcl_problem problem;
     float scale, softcap;
-    int64_t first, visible;
+    int64_t visible;
+    int64_t *keys;
+    int64_t sequence;
     int64_t q_first, k_first, v_first; // element where the head's first row of the sequence begins
     int64_t k_strides[4], v_strides[4];
     const struct fcl_reference *reference;
@@ -40,8 +41,8 @@ float fcl_reference_scale(float scale, int head_dim_qk)
     return scale != 0 ? scale : (float)(1 / sqrt((double)head_dim_qk));
 }
 
-// The tensor's strides, and the first element of a head's rows from `row` on. Of varlen there is
-// one batch, and contiguous is [total, heads, dim].
+// The tensor's strides, and the first element of a head's rows from `row` on of batch `b`.
+// Contiguous is [total, heads, dim] of varlen.
 static int64_t open_tensor(const struct fcl_problem *p, const struct fcl_host_tensor *tensor,
                            int64_t heads, int64_t length, int dim, int64_t b, int64_t h,
                            int64_t row, int64_t strides[4])
@@ -53,7 +54,7 @@ static int64_t open_tensor(const struct fcl_problem *p, const struct fcl_host_te
     else
         for (int axis = 0; axis < 4; axis++)
             strides[axis] = given[axis];
-    return (p->varlen ? 0 : b * strides[0]) + h * strides[1] + row * strides[2];
+    return b * strides[0] + h * strides[1] + row * strides[2];
 }
 
 static void open_tensors(struct inputs *in, const struct fcl_sequence_rows *rows, int64_t b,
@@ -61,13 +62,28 @@ static void open_tensors(struct inputs *in, const struct fcl_sequence_rows *rows
 {
     const struct fcl_problem *p = &in->problem;
     const struct fcl_reference *r = in->reference;
-    const int64_t key_head = h / (p->heads_q / p->heads_kv);
-    in->q_first =
-        open_tensor(p, &r->q, p->heads_q, p->q_len, p->head_dim_qk, b, h, rows->q_first, q_strides);
-    in->k_first = open_tensor(p, &r->k, p->heads_kv, p->k_len, p->head_dim_qk, b, key_head,
+    const int64_t key_head = h / (p->heads_q / p->heads_kv), one = p->varlen ? 0 : b;
+    const int64_t page = p->page && r->sequences->page ? r->sequences->page : p->page;
+    const int64_t keys = page ? page : p->k_len, key_batch = page ? 0 : one;
+    in->q_first = open_tensor(p, &r->q, p->heads_q, p->q_len, p->head_dim_qk, one, h, rows->q_first,
+                              q_strides);
+    in->k_first = open_tensor(p, &r->k, p->heads_kv, keys, p->head_dim_qk, key_batch, key_head,
                               rows->k_first, in->k_strides);
-    in->v_first = open_tensor(p, &r->v, p->heads_kv, p->k_len, p->head_dim_v, b, key_head,
+    in->v_first = open_tensor(p, &r->v, p->heads_kv, keys, p->head_dim_v, key_batch, key_head,
                               rows->k_first, in->v_strides);
+}
+
+// Lists the keys that query i sees; 0 when there is no memory.
+static int list_keys(struct inputs *in, int64_t i)
+{
+    int64_t first;
+    const int64_t count = fcl_reference_visible(&in->problem, i, &first);
+    in->keys = malloc((size_t)fcl_max(count, 1) * sizeof *in->keys);
+    for (int64_t j = first; in->keys != NULL && j < first + count; j++)
+        if (!in->problem.page ||
+            fcl_sequences_page(&in->problem, in->reference->sequences, in->sequence, j) >= 0)
+            in->keys[in->visible++] = j;
+    return in->keys != NULL;
 }
 
 static int are_usable(const struct fcl_reference *reference, const struct fcl_problem *problem,
@@ -92,6 +108,7 @@ static void close_inputs(struct inputs *in)
     free(in->line);
     free(in->sums);
     free(in->scores);
+    free(in->keys);
 }
 
 // On OK, close_inputs is due.
@@ -99,7 +116,7 @@ static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_
                                    int64_t i, const struct fcl_reference_row *row,
                                    struct inputs *in)
 {
-    *in = (struct inputs){.reference = reference};
+    *in = (struct inputs){.reference = reference, .sequence = b};
     if (reference == NULL || row == NULL ||
         fcl_problem_complete(reference->problem, &in->problem, NULL, 0) != FCL_OK)
         return FCL_INVALID_ARGUMENT;
@@ -112,9 +129,12 @@ static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_
     open_tensors(in, &rows, b, h, strides);
     p->q_len = rows.q_len;
     p->k_len = rows.k_len;
-    in->visible = fcl_reference_visible(p, i, &in->first);
-    if (!are_usable(reference, p, in->visible, row))
+    if (!list_keys(in, i))
+        return FCL_OUT_OF_MEMORY;
+    if (!are_usable(reference, p, in->visible, row)) {
+        close_inputs(in);
         return FCL_INVALID_ARGUMENT;
+    }
     in->scale = fcl_reference_scale(reference->scale, p->head_dim_qk);
     in->sink = p->sink ? (double)reference->sinks[h] : -INFINITY;
     in->softcap = reference->softcap != 0 ? reference->softcap : (float)p->softcap;
@@ -131,17 +151,30 @@ static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_
     return FCL_OK;
 }
 
+// Where visible key number j lies in a tensor.
+static int64_t key_place(const struct inputs *in, int64_t first, const int64_t strides[4],
+                         int64_t j)
+{
+    const struct fcl_sequences *sequences = in->reference->sequences;
+    const int64_t key = in->keys[j];
+    if (!in->problem.page)
+        return first + key * strides[2];
+    const int64_t size = sequences->page ? sequences->page : in->problem.page;
+    return first + fcl_sequences_page(&in->problem, sequences, in->sequence, key) * strides[0] +
+           key % size * strides[2];
+}
+
 static void load_k(const struct inputs *in, int64_t j)
 {
     fcl_element_load_row(in->reference->k.data, in->problem.dtype_k,
-                         in->k_first + (in->first + j) * in->k_strides[2], in->k_strides[3],
+                         key_place(in, in->k_first, in->k_strides, j), in->k_strides[3],
                          in->problem.head_dim_qk, in->line);
 }
 
 static void load_v(const struct inputs *in, int64_t j)
 {
     fcl_element_load_row(in->reference->v.data, in->problem.dtype_v,
-                         in->v_first + (in->first + j) * in->v_strides[2], in->v_strides[3],
+                         key_place(in, in->v_first, in->v_strides, j), in->v_strides[3],
                          in->problem.head_dim_v, in->line);
 }
 

@@ -3,6 +3,7 @@
 
 #include <flashcl/tune.h>
 
+#include "core/random.h"
 #include "problem.h"
 
 // ---- reading
@@ -16,8 +17,27 @@ static int are_there(const struct fcl_problem *p, const struct fcl_sequences *se
 {
     if (!fcl_problem_has_sequences(p))
         return 1;
-    return sequences && (!p->varlen || (sequences->cu_q && sequences->cu_k)) &&
-           (!p->used || sequences->used_k);
+    return sequences && (!p->varlen || (sequences->cu_q && (sequences->cu_k || p->page))) &&
+           (!p->used || sequences->used_k) && (!p->page || sequences->table);
+}
+
+static int64_t page_size(const struct fcl_problem *p, const struct fcl_sequences *sequences)
+{
+    return sequences->page ? sequences->page : p->page;
+}
+
+int64_t fcl_sequences_page(const struct fcl_problem *problem, const struct fcl_sequences *sequences,
+                           int64_t s, int64_t key)
+{
+    if (!problem || !problem->page || !sequences || !sequences->table)
+        return -1;
+    const int64_t number = key / page_size(problem, sequences);
+    if (s < 0 || key < 0 || number >= sequences->table_entries)
+        return -1;
+    const int64_t stride =
+        sequences->table_stride ? sequences->table_stride : sequences->table_entries;
+    const int32_t page = sequences->table[s * stride + number];
+    return page >= 0 && page < sequences->page_count ? page : -1;
 }
 
 enum fcl_status fcl_sequences_rows(const struct fcl_problem *problem,
@@ -30,12 +50,19 @@ enum fcl_status fcl_sequences_rows(const struct fcl_problem *problem,
         return FCL_INVALID_ARGUMENT;
     struct fcl_sequence_rows x = {0, p.q_len, 0, p.k_len};
     if (p.varlen) {
-        const int32_t *cu_q = sequences->cu_q + s, *cu_k = sequences->cu_k + s;
-        x.q_first = clamp(cu_q[0], 0, sequences->total_q);
-        x.k_first = clamp(cu_k[0], 0, sequences->total_k);
-        x.q_len = fcl_min(clamp(cu_q[1], x.q_first, sequences->total_q) - x.q_first, p.q_len);
-        x.k_len = fcl_min(clamp(cu_k[1], x.k_first, sequences->total_k) - x.k_first, p.k_len);
+        x.q_first = clamp(sequences->cu_q[s], 0, sequences->total_q);
+        x.q_len = clamp(sequences->cu_q[s + 1], x.q_first, sequences->total_q) - x.q_first;
+        x.q_len = fcl_min(x.q_len, p.q_len);
     }
+    if (p.varlen && !p.page) {
+        x.k_first = clamp(sequences->cu_k[s], 0, sequences->total_k);
+        x.k_len = clamp(sequences->cu_k[s + 1], x.k_first, sequences->total_k) - x.k_first;
+        x.k_len = fcl_min(x.k_len, p.k_len);
+    }
+    if (p.page)
+        x.k_len = sequences->page_count
+                      ? fcl_min(x.k_len, sequences->table_entries * page_size(&p, sequences))
+                      : 0;
     if (p.used && sequences->used_q)
         x.q_len = clamp(sequences->used_q[s], 0, x.q_len);
     if (p.used)
@@ -77,7 +104,19 @@ static int32_t *make_starts(int64_t batch, int64_t longest, int64_t *total)
     return starts;
 }
 
-enum fcl_status fcl_sequences_create(const struct fcl_problem *problem,
+// Numbers from 0 on in a random order.
+static int32_t *make_pages(int64_t count, uint64_t seed)
+{
+    int32_t *pages = malloc((size_t)fcl_max(count, 1) * sizeof *pages);
+    for (int64_t i = 0; pages && i < count; i++) {
+        const int64_t other = (int64_t)(fcl_random_mix(seed ^ (uint64_t)i) % (uint64_t)(i + 1));
+        pages[i] = pages[other];
+        pages[other] = (int32_t)i;
+    }
+    return pages;
+}
+
+enum fcl_status fcl_sequences_create(const struct fcl_problem *problem, uint64_t seed,
                                      struct fcl_sequences *sequences)
 {
     struct fcl_problem p;
@@ -88,12 +127,18 @@ enum fcl_status fcl_sequences_create(const struct fcl_problem *problem,
         return FCL_INVALID_ARGUMENT;
     if (p.varlen) {
         sequences->cu_q = make_starts(p.batch, p.q_len, &sequences->total_q);
-        sequences->cu_k = make_starts(p.batch, p.k_len, &sequences->total_k);
+        if (!p.page)
+            sequences->cu_k = make_starts(p.batch, p.k_len, &sequences->total_k);
     } else if (p.used) {
         sequences->used_q = make_lengths(p.batch, p.q_len, 0);
     }
     if (p.used)
         sequences->used_k = make_lengths(p.batch, p.k_len, p.varlen);
+    if (p.page) {
+        sequences->table_entries = fcl_div_up(p.k_len, p.page);
+        sequences->page_count = p.batch * sequences->table_entries;
+        sequences->table = make_pages(sequences->page_count, seed);
+    }
     if (are_there(&p, sequences) && (p.varlen || !p.used || sequences->used_q))
         return FCL_OK;
     fcl_sequences_free(sequences);
@@ -108,5 +153,6 @@ void fcl_sequences_free(struct fcl_sequences *sequences)
     free(sequences->cu_k);
     free(sequences->used_q);
     free(sequences->used_k);
+    free(sequences->table);
     *sequences = (struct fcl_sequences){0};
 }

@@ -24,7 +24,7 @@
     X(SINK, p->sink)                                        \
     X(VARLEN, p->varlen)                                    \
     X(USED, p->used)                                        \
-    X(PAGED, 0)                                             \
+    X(PAGED, p->page > 0)                                   \
     X(STATISTICS, p->pass == FCL_PASS_STATISTICS)           \
     X(LSE, p->lse || p->pass == FCL_PASS_STATISTICS)        \
     X(GUARD_V, p->guard_v)                                  \

@@ -50,7 +50,7 @@ static void arguments_arrive_in_their_fields(void **state)
 {
     (void)state;
     for (size_t n = 0; n < case_count; n++) {
-        enum { LONGS = 24, OTHERS = 14, SEQUENCES = 10, FIELDS = LONGS + OTHERS + SEQUENCES };
+        enum { LONGS = 24, OTHERS = 14, SEQUENCES = 17, FIELDS = LONGS + OTHERS + SEQUENCES };
         struct fcl_kernel_args args;
         int64_t longs[LONGS];
         cl_long out[FIELDS];
