@@ -144,6 +144,11 @@ enum fcl_status fcl_reference_compare(const struct fcl_reference *reference, int
         return FCL_OK;
     const double error = error_of(FCL_F32, (double)*lse, exact.lse);
     int64_t first;
+    struct fcl_sequence_rows rows;
+    if (fcl_sequences_rows(&problem, reference->sequences, b, &rows) != FCL_OK)
+        return FCL_INVALID_ARGUMENT;
+    problem.q_len = rows.q_len;
+    problem.k_len = rows.k_len;
     const int64_t visible = fcl_reference_visible(&problem, i, &first);
     const double allowed = F32_ROUNDOFF * (score_roundings(&problem) * (1 + exact.score_limit) +
                                            sqrt((double)visible)) +
