@@ -20,8 +20,10 @@ FCL_PASTE(FCL_KERNEL, _combine)(global const float *parts, global void *o, globa
     global const float *part_lse = parts + a->splits * a->o_split + row;
     fcl_join j = join_start();
     float x = 0.0f;
+#pragma unroll 16 // loads that wait for nothing: their latency is what this kernel takes
     for (int s = 0; s < a->splits; s++)
         join_raise(&j, part_lse[s * a->lse_split]);
+#pragma unroll 16
     for (int s = 0; s < a->splits; s++)
         x += join_part(join_weigh(&j, part_lse[s * a->lse_split]), parts[s * a->o_split + element]);
     const long at = a->o_start + head / a->heads * a->o_batch + head % a->heads * a->o_head + query * a->o_row +

@@ -471,7 +471,7 @@ static const struct tunable mma_space[] = {
     TUNABLE(items, LISTED, 32, 128, 256),
     TUNABLE(held, LISTED, 0, 1),
     TUNABLE(stages, LISTED, 1, 2),
-    TUNABLE(splits, LISTED, 1, 4, 16),
+    TUNABLE(splits, LISTED, 1, 8, 32),
 };
 
 static const struct tunable wgmma_space[] = {
