@@ -253,6 +253,31 @@ static void other_paths_refuse(void **state)
     assert_non_null(strstr(opencl.capture.text, "lengths of sequences"));
 }
 
+// The call that checks names what it finds in device memory.
+static void validation_reads_device_memory(void **state)
+{
+    struct test_attention a;
+    struct fcl_attention_args args = {.struct_size = sizeof args};
+    (void)state;
+    test_attention_init(&a, "fwd b3 h2 q5 k40 d16 varlen page=8");
+    fcl_plan *plan = test_plan(&opencl, &a.problem, FCL_FUSED, NULL);
+    for (int wrong = 0; wrong < 2; wrong++) {
+        if (wrong)
+            a.sequences.table[6] = (int32_t)a.sequences.page_count;
+        test_attention_args(&opencl, &a, plan, &args);
+        assert_int_equal(fcl_attention_validate(plan, opencl.queue, &args),
+                         wrong ? FCL_INVALID_ARGUMENT : FCL_OK);
+        test_attention_args_release(&args);
+    }
+    assert_non_null(strstr(opencl.capture.text, "table[6] (page 1 of sequence 1) is 15"));
+    args.cu_q = NULL;
+    assert_int_equal(fcl_attention_validate(plan, opencl.queue, &args), FCL_INVALID_ARGUMENT);
+    assert_int_equal(fcl_attention_validate(plan, NULL, &args), FCL_INVALID_ARGUMENT);
+    assert_int_equal(fcl_attention_validate(NULL, opencl.queue, &args), FCL_INVALID_ARGUMENT);
+    fcl_plan_destroy(&plan);
+    test_attention_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +288,7 @@ int main(void)
         cmocka_unit_test(pages_with_strides),
         cmocka_unit_test(random_metadata_stays_inside),
         cmocka_unit_test(other_paths_refuse),
+        cmocka_unit_test(validation_reads_device_memory),
     };
     if (!test_opencl_open(&opencl, NULL))
         return 77;
