@@ -65,7 +65,8 @@ struct run {
     struct fcl_config config;
     const struct fcl_config *chosen; // NULL: no --config
     struct array_input q, k, v;
-    struct npy_array sinks; // without data where there are none
+    struct npy_array sinks;         // without data where there are none
+    struct fcl_sequences sequences; // zeroed where there are none
     struct fcl_problem problem;
     struct session session;
     fcl_plan *plan;
@@ -240,7 +241,8 @@ static enum fcl_status prepare(struct run *run)
     enum fcl_status status = fcl_plan_create(run->session.device, &run->problem,
                                              fcl_plan_options(.config = run->chosen), &run->plan);
     if (status == FCL_OK) {
-        status = buffers_create(&run->session, run->plan, &run->problem, &run->buffers);
+        status =
+            buffers_create(&run->session, run->plan, &run->problem, &run->sequences, &run->buffers);
     }
     const struct npy_array *const inputs[] = {&run->q.array, &run->k.array, &run->v.array,
                                               &run->sinks};
@@ -274,10 +276,10 @@ static enum fcl_status launch(struct run *run)
 static enum fcl_status read_results(struct run *run)
 {
     const struct fcl_problem *problem = &run->problem;
-    run->o = memory_get(buffers_bytes(problem, BUFFER_O), 1);
+    run->o = memory_get(buffers_bytes(problem, &run->sequences, BUFFER_O), 1);
     enum fcl_status status = buffers_read(&run->session, &run->buffers, problem, BUFFER_O, run->o);
     if (status == FCL_OK && problem->lse) {
-        run->lse = memory_get(buffers_bytes(problem, BUFFER_LSE), 1);
+        run->lse = memory_get(buffers_bytes(problem, &run->sequences, BUFFER_LSE), 1);
         status = buffers_read(&run->session, &run->buffers, problem, BUFFER_LSE, run->lse);
     }
     return status;
@@ -287,7 +289,8 @@ static enum fcl_status read_results(struct run *run)
 static enum fcl_status retime(struct run *run)
 {
     struct fcl_timing timing;
-    if (run->time_ms > RETIME_LIMIT_MS || buffers_elements(&run->problem, BUFFER_O) == 0) {
+    if (run->time_ms > RETIME_LIMIT_MS ||
+        buffers_elements(&run->problem, &run->sequences, BUFFER_O) == 0) {
         return FCL_OK;
     }
     enum fcl_status status =
