@@ -3,6 +3,7 @@
 //
 //     fcl_device_create  ->  fcl_attention_run                        one call, plans kept inside
 //     fcl_device_create  ->  fcl_plan_create  ->  fcl_attention_enqueue          you own the rest
+//                            fcl_merge_create  ->  fcl_merge_enqueue             results of parts
 //
 // The library never prints, aborts, exits or reads the environment. It starts no threads and keeps
 // no global state. Invalid arguments enqueue nothing; the device's log says why a call failed.
@@ -234,6 +235,55 @@ FCL_API enum fcl_status fcl_attention_enqueue(const fcl_plan *plan, cl_command_q
 // INVALID_ARGUMENT, OUT_OF_MEMORY. Thread-safety: safe.
 FCL_API enum fcl_status fcl_attention_validate(const fcl_plan *plan, cl_command_queue queue,
                                                const struct fcl_attention_args *args);
+
+// ---- Merging partial results ------------------------------------------------------------------
+
+// Attention over two sets of keys, for instance a prefix that many sequences share and what is
+// each one's own, or the keys of two devices, can be computed apart: from both O and LSE,
+//
+//     LSE = log(e^LSE_a + e^LSE_b)      O = (e^LSE_a O_a + e^LSE_b O_b) / e^LSE
+//
+// O = 0 with LSE = -inf, what a plan writes where a row sees no key, changes nothing. More parts
+// are merged one after the other. Sinks belong to one part only.
+
+// Builds the kernel for these element types, or takes it from the cache, and proves it by a tiny
+// launch. Errors: INVALID_ARGUMENT, BUILD_FAILED, WRONG_RESULT, DEVICE_ERROR, OUT_OF_MEMORY; then
+// *created is NULL. Blocks. Thread-safety: safe.
+FCL_API enum fcl_status fcl_merge_create(fcl_device *device, enum fcl_dtype dtype_a,
+                                         enum fcl_dtype dtype_b, enum fcl_dtype dtype_o,
+                                         fcl_merge **created);
+
+// Frees it and sets it to NULL; launches under way are not disturbed. NULL is fine. Thread-safety:
+// no other call may use it.
+FCL_API void fcl_merge_destroy(fcl_merge **merge);
+
+// The arguments of one merge. All tensors are [batch, heads_q, q_len, head_dim]; all LSE are fp32
+// [batch, heads_q, q_len], contiguous.
+struct fcl_merge_args {
+    size_t struct_size;
+    struct fcl_shape shape; // heads_kv and k_len do not matter
+    int head_dim;           // 1 to 1024
+    enum fcl_layout layout; // of tensors whose strides are all 0
+    struct fcl_tensor a, b; // any strides; offsets are multiples of the element
+    struct fcl_tensor o;    // may be all of a or of b, with equal type, offset and strides; else
+                            // its elements must overlap neither each other nor an input
+    cl_mem lse_a, lse_b;
+    cl_mem lse;                                    // may be all of lse_a or lse_b; NULL: not wanted
+    size_t lse_a_offset, lse_b_offset, lse_offset; // bytes, multiples of 4
+};
+
+#ifndef __cplusplus
+#define fcl_merge_args(...) \
+    (&(struct fcl_merge_args){.struct_size = sizeof(struct fcl_merge_args), __VA_ARGS__})
+#endif
+
+// Enqueues a merge after the `wait` events, as fcl_attention_enqueue does: it never blocks,
+// allocates, compiles or flushes; batch 0 or q_len 0 succeeds and still gives an event. Errors:
+// INVALID_ARGUMENT (names the argument, its value and what is allowed), UNSUPPORTED (2^32 rows and
+// more), DEVICE_ERROR. Thread-safety: safe; a short lock is held while arguments are set.
+FCL_API enum fcl_status fcl_merge_enqueue(const fcl_merge *merge, cl_command_queue queue,
+                                          const struct fcl_merge_args *args, cl_uint wait_count,
+                                          const cl_event *wait, cl_event *event);
 
 // ---- Source for other runtimes ----------------------------------------------------------------
 

@@ -194,6 +194,9 @@ typedef struct fcl_device fcl_device;
 // A compiled problem. Thread-safety: immutable; shared by any number of threads.
 typedef struct fcl_plan fcl_plan;
 
+// A compiled merge of partial results. Thread-safety: immutable; shared by any number of threads.
+typedef struct fcl_merge fcl_merge;
+
 #ifdef __cplusplus
 }
 #endif

@@ -90,6 +90,7 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
         tile_scores_first(&t, &s, &out);
     while (more) {
         fcl_block b = block_at(a, &w, w.last - 1);
+        tile_work_start(&t);
         softmax_start(x);
         tile_scores_end(&t, &s, a, &w, b);
         softmax_move(x, tile_top(&t, &s, 0));

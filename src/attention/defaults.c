@@ -2,8 +2,13 @@
 #include "problem.h"
 #include "space.h"
 
-#define ROW_LIMIT 8          // rows up to which the row family is the faster one on a CPU
-#define KEYS_OF_PART 512     // fewer are not worth the second kernel
+#define ROW_LIMIT 8      // rows up to which the row family is the faster one on a CPU
+#define KEYS_OF_PART 512 // fewer are not worth the second kernel
+#define FEW_ROWS 16      // rows whose parts are cheap to join
+#define PARTS 128        // at most
+#define UNIT_ITEMS 2048  // of a compute unit of common GPUs
+#define UNIT_GROUPS 8
+#define HOPPER_ROWS 64       // up to which many groups read keys faster than one a unit does
 #define REASON_CANDIDATES 11 // defaults of a family that say why nothing fits
 
 // ---- how work is spread
@@ -19,7 +24,18 @@ static int64_t hinted_rows(const struct fcl_problem *p, int packed)
     return packed ? p->q_len * (p->heads_q / p->heads_kv) : p->q_len;
 }
 
+// Work-groups that a GPU's compute unit holds at once, as far as local memory and work-items say.
+static int64_t resident_groups(const struct fcl_problem *p, const struct fcl_caps *caps,
+                               const struct fcl_config *c)
+{
+    const int64_t bytes = fcl_max(fcl_local_layout(c, p).total * (int64_t)sizeof(float), 1);
+    const int64_t items = (int64_t)fcl_config_group_size(c);
+    const int64_t held = fcl_min((int64_t)caps->local_bytes / bytes, UNIT_ITEMS / items);
+    return fcl_max(fcl_min(held, UNIT_GROUPS), 1);
+}
+
 // Keys are split where there are too few blocks of rows to keep all compute units busy to the end.
+// A GPU gets as many parts as it can hold at once: one more is a second turn of all.
 static int hinted_splits(const struct fcl_problem *p, const struct fcl_caps *caps,
                          const struct fcl_config *c)
 {
@@ -29,6 +45,11 @@ static int hinted_splits(const struct fcl_problem *p, const struct fcl_caps *cap
     int splits = 1;
     if (groups == 0 || p->pass != FCL_PASS_FORWARD)
         return 1;
+    if (caps->gpu) {
+        const int64_t keys = c->block_m <= FEW_ROWS ? 2 * c->block_n : KEYS_OF_PART;
+        const int64_t parts = units * resident_groups(p, caps, c) / groups;
+        return (int)fcl_max(fcl_min(fcl_min(parts, p->k_len / keys), PARTS), 1);
+    }
     while (splits < 64 && splits * groups < 2 * units && p->k_len >= 2 * splits * KEYS_OF_PART)
         splits *= 2;
     return splits;
@@ -37,16 +58,20 @@ static int hinted_splits(const struct fcl_problem *p, const struct fcl_caps *cap
 // ---- families
 
 // Shapes of the vector tile, measured on AVX-512 and by register count elsewhere: 4 rows x 4 where
-// there are 32 registers, 2 x 4 where there are 16; one vector of rows for a handful of rows.
+// there are 32 registers, 2 x 4 where there are 16; no more vectors of rows than there are rows for
+// (at 20 packed rows 1.7 times the speed, at 36 1.3 times).
 static int vector_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
                           struct fcl_config *c)
 {
     const int width = native_width(caps), packed = fcl_rows_packed(FCL_FAMILY_VECTOR, p);
     const int64_t have = hinted_rows(p, packed);
-    int rows = width == 16 ? 4 : 2;
-    if (try > 0 || (have > 0 && have <= width))
+    const int registers = width == 16 ? 16 : 8; // of a register tile
+    int rows = registers / 4;
+    if (have > 0)
+        rows = (int)fcl_min(rows, fcl_div_up(have, width));
+    if (try > 0)
         rows = 1;
-    const int micro = (int)fcl_min(width == 16 ? 16 / rows : 8 / rows, 8);
+    const int micro = rows * 8 <= registers ? 8 : 4;
     *c = (struct fcl_config){.family = FCL_FAMILY_VECTOR,
                              .width = width,
                              .block_m = width * rows,
@@ -98,25 +123,32 @@ static int chunk_of(int head_dim)
 #define SHAPES 11
 #define LARGE 3 // of them: for GPUs on which two such groups fit into local memory side by side
 
-// Shape `shape` of the generic tile, from large to small. The large ones were measured on an H200:
-// a chunk costs a barrier (3 % at d 64), but at d 128 lets a third group in (5 %).
-static void generic_shape(const struct fcl_problem *p, size_t shape, struct fcl_config *c)
+// Shapes of the generic tile, from large to small: block_m, block_n, items, item_rows, d_chunk,
+// k_chunk. The large ones were measured on an H200: a chunk costs a barrier (3 % at d 64), but at
+// d 128 lets a third group in (5 %).
+static const int generic_shapes[SHAPES][6] = {
+    {128, 64, 128, 8, WHOLE},
+    {128, 64, 128, 8, WHOLE, DIVISOR},
+    {64, 64, 128, 8, WHOLE, DIVISOR},
+    {64, 32, 128, 8, WHOLE, DIVISOR},
+    {64, 32, 128, 8, 32},
+    {64, 32, 256, 8, 32},
+    {32, 32, 64, 4, 32},
+    {32, 32, 128, 4, 32},
+    {16, 16, 64, 4, 16},
+    {16, 16, 16, 4, 16},
+    {8, 16, 8, 4, 16},
+};
+
+// For a handful of rows, tried first: the fewer of a block stay empty, the more of the time goes
+// into reading keys and values.
+static const int generic_few[][6] = {
+    {16, 64, 64, 4, WHOLE, DIVISOR},
+    {16, 32, 64, 4, 32},
+};
+
+static void generic_shape(const struct fcl_problem *p, const int *s, struct fcl_config *c)
 {
-    // block_m, block_n, items, item_rows, d_chunk, k_chunk
-    static const int shapes[SHAPES][6] = {
-        {128, 64, 128, 8, WHOLE},
-        {128, 64, 128, 8, WHOLE, DIVISOR},
-        {64, 64, 128, 8, WHOLE, DIVISOR},
-        {64, 32, 128, 8, WHOLE, DIVISOR},
-        {64, 32, 128, 8, 32},
-        {64, 32, 256, 8, 32},
-        {32, 32, 64, 4, 32},
-        {32, 32, 128, 4, 32},
-        {16, 16, 64, 4, 16},
-        {16, 16, 16, 4, 16},
-        {8, 16, 8, 4, 16},
-    };
-    const int *s = shapes[shape];
     const int head_dim = p->head_dim_qk;
     *c = (struct fcl_config){.family = FCL_FAMILY_GENERIC,
                              .block_m = s[0],
@@ -126,6 +158,7 @@ static void generic_shape(const struct fcl_problem *p, size_t shape, struct fcl_
                              .d_chunk = s[4] == WHOLE ? head_dim : (int)fcl_min(s[4], head_dim),
                              .k_chunk = s[5] == DIVISOR ? chunk_of(head_dim) : 0,
                              .dv_split = 1,
+                             .packed = fcl_rows_packed(FCL_FAMILY_GENERIC, p),
                              .splits = 1};
 }
 
@@ -133,13 +166,17 @@ static int generic_default(const struct fcl_problem *p, const struct fcl_caps *c
                            struct fcl_config *c)
 {
     static const int slices[] = {1, 4, 16}; // more only where all of the output does not fit
-    if (try >= FCL_COUNT(slices) * SHAPES)
+    const int64_t have = hinted_rows(p, fcl_rows_packed(FCL_FAMILY_GENERIC, p));
+    const size_t few = have > 0 && have <= generic_few[0][0] ? FCL_COUNT(generic_few) : 0;
+    size_t shape = try < few ? 0 : (try - few) % SHAPES;
+    if (try >= few + FCL_COUNT(slices) * SHAPES)
         return 0;
-    size_t shape = try % SHAPES;
-    generic_shape(p, shape, c);
-    while (shape < LARGE && !(caps->gpu && 2 * fcl_config_local_bytes(c, p) <= caps->local_bytes))
-        generic_shape(p, ++shape, c);
-    c->dv_split = slices[try / SHAPES];
+    generic_shape(p, try < few ? generic_few[try] : generic_shapes[shape], c);
+    while (try >= few && shape < LARGE &&
+           !(caps->gpu && 2 * fcl_config_local_bytes(c, p) <= caps->local_bytes))
+        generic_shape(p, generic_shapes[++shape], c);
+    if (try >= few)
+        c->dv_split = slices[(try - few) / SHAPES];
     c->splits = hinted_splits(p, caps, c);
     return 1;
 }
@@ -171,13 +208,13 @@ static int mma_default(const struct fcl_problem *p, const struct fcl_caps *caps,
     return c->dv_split > 0;
 }
 
-// Shapes of the wgmma tile: block_m, block_n, ahead. Measured on an H200 with a prototype; the last
-// are for other head dims.
+// Shapes of the wgmma tile: block_m, block_n, ahead. Measured on an H200 at head dims 64, 128 and
+// 256, which take the first, the second and the last.
 static int wgmma_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
                          struct fcl_config *c)
 {
-    static const int shapes[][3] = {{192, 128, 1}, {128, 128, 1}, {128, 96, 1},
-                                    {128, 80, 1},  {128, 80, 0},  {128, 64, 0}};
+    static const int shapes[][3] = {
+        {192, 128, 1}, {128, 128, 1}, {128, 96, 1}, {128, 80, 1}, {128, 64, 0}};
     if (try >= FCL_COUNT(shapes))
         return 0;
     *c = (struct fcl_config){.family = FCL_FAMILY_NVIDIA_WGMMA,
@@ -191,9 +228,10 @@ static int wgmma_default(const struct fcl_problem *p, const struct fcl_caps *cap
     return 1;
 }
 
-int fcl_family_chosen(enum fcl_family family)
+int fcl_family_suits(enum fcl_family family, const struct fcl_problem *problem)
 {
-    return family != FCL_FAMILY_NVIDIA_WGMMA; // UNPROVEN: return 1 once it was seen to work
+    const int packed = problem->heads_q > problem->heads_kv;
+    return family != FCL_FAMILY_NVIDIA_WGMMA || hinted_rows(problem, packed) > HOPPER_ROWS;
 }
 
 // Candidate `try` of a family's defaults; 0 past the end or where the family is not made for the
@@ -248,7 +286,7 @@ enum fcl_status fcl_config_default(const struct fcl_problem *problem, const stru
     if (status)
         return status;
     for (int family = FCL_FAMILY_COUNT; family-- > 0;)
-        if (fcl_family_chosen((enum fcl_family)family) &&
+        if (fcl_family_suits((enum fcl_family)family, &full) &&
             !fcl_family_default((enum fcl_family)family, &full, caps, config, reason, size))
             return FCL_OK;
     return FCL_UNSUPPORTED;

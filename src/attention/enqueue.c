@@ -2,6 +2,7 @@
 // compiles.
 #include <string.h>
 
+#include "core/argument.h"
 #include "plan.h"
 #include "problem.h"
 
@@ -25,49 +26,6 @@ struct stage {
     {                          \
         sizeof(cl_mem), &(mem) \
     }
-
-// Some drivers crash where OpenCL asks for CL_INVALID_CONTEXT.
-static enum fcl_status check_queue(const struct fcl_plan *plan, cl_command_queue queue)
-{
-    cl_context context = NULL;
-    cl_device_id id = NULL;
-    cl_int code =
-        clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, (void *)&context, NULL);
-    if (!code)
-        code = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof id, (void *)&id, NULL);
-    if (code)
-        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT, "queue is no queue: %s",
-                               fcl_cl_error_text(code));
-    if (context != plan->device->context || id != plan->device->id)
-        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
-                               "queue belongs to another %s than the plan",
-                               id != plan->device->id ? "device" : "context");
-    return FCL_OK;
-}
-
-// A buffer must hold all that a launch touches.
-static enum fcl_status check_buffer(const struct fcl_plan *plan, const char *name, cl_mem buffer,
-                                    uint64_t end)
-{
-    size_t bytes = 0;
-    cl_context context = NULL;
-    if (!end)
-        return FCL_OK;
-    cl_int code = clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
-    if (!code)
-        code = clGetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof context, (void *)&context, NULL);
-    if (!code && context != plan->device->context)
-        code = CL_INVALID_CONTEXT;
-    if (code)
-        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
-                               "%s is not a buffer of the plan's context: %s", name,
-                               fcl_cl_error_text(code));
-    if (end > bytes)
-        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
-                               "%s holds %zu bytes, the launch needs %llu", name, bytes,
-                               (unsigned long long)end);
-    return FCL_OK;
-}
 
 static enum fcl_status check_buffers(const struct fcl_plan *plan,
                                      const struct fcl_attention_args *args,
@@ -95,12 +53,8 @@ static enum fcl_status check_buffers(const struct fcl_plan *plan,
                                              : launch->part_bytes},
     };
     for (size_t i = 0; i < FCL_COUNT(buffers); i++) {
-        if (buffers[i].end && !buffers[i].buffer)
-            return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
-                                   "%s is NULL, the launch needs %llu bytes", buffers[i].name,
-                                   (unsigned long long)buffers[i].end);
         const enum fcl_status status =
-            check_buffer(plan, buffers[i].name, buffers[i].buffer, buffers[i].end);
+            fcl_buffer_check(plan->device, buffers[i].name, buffers[i].buffer, buffers[i].end);
         if (status)
             return status;
     }
@@ -275,7 +229,7 @@ enum fcl_status fcl_plan_check(const struct fcl_plan *plan, cl_command_queue que
         return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
                                "args.struct_size is %zu, allowed are 8 to %zu", args->struct_size,
                                sizeof *today);
-    enum fcl_status status = check_queue(plan, queue);
+    enum fcl_status status = fcl_queue_check(plan->device, queue);
     if (status)
         return status;
     status = fcl_launch_prepare(&plan->problem, &plan->config, fcl_device_caps(plan->device), today,

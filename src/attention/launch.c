@@ -58,20 +58,10 @@ uint64_t fcl_score_bytes(const struct fcl_problem *problem, const struct fcl_con
 
 // ---- tensors
 
-struct operand {
-    const char *name;
-    const struct fcl_tensor *tensor;
-    enum fcl_dtype dtype;
-    int64_t extents[4]; // batch, heads, length, dim
-    int is_output;
-    int64_t *strides, *start; // where the kernel's arguments go
-    uint64_t *end;            // bytes from the buffer's start to behind the last element
-};
-
 static const char *const dimension_names[4] = {"batch", "head", "row", "column"};
 
 // One dimension's stride against the promises of the problem.
-static enum fcl_status check_stride(const struct fcl_problem *p, const struct operand *x,
+static enum fcl_status check_stride(const struct fcl_problem *p, const struct fcl_operand *x,
                                     int dimension, char *reason, size_t size)
 {
     const int64_t stride = x->strides[dimension];
@@ -102,7 +92,7 @@ static enum fcl_status check_stride(const struct fcl_problem *p, const struct op
 
 // Whether two elements of an output share a place: each stride, from the smallest up, must step
 // over all that the smaller ones reach.
-static int overlaps(const struct operand *x)
+static int overlaps(const struct fcl_operand *x)
 {
     int order[4], count = 0;
     for (int i = 0; i < 4; i++) {
@@ -122,7 +112,7 @@ static int overlaps(const struct operand *x)
     return 0;
 }
 
-static enum fcl_status find_end(struct operand *x, char *reason, size_t size)
+static enum fcl_status find_end(struct fcl_operand *x, char *reason, size_t size)
 {
     const uint64_t element = fcl_dtype_size(x->dtype);
     uint64_t last = 0, step;
@@ -142,8 +132,8 @@ static enum fcl_status find_end(struct operand *x, char *reason, size_t size)
     return FCL_OK;
 }
 
-static enum fcl_status prepare_operand(const struct fcl_problem *p, struct operand *x, char *reason,
-                                       size_t size)
+enum fcl_status fcl_operand_prepare(const struct fcl_problem *p, struct fcl_operand *x,
+                                    char *reason, size_t size)
 {
     for (int i = 0; i < 4; i++)
         if (x->extents[i] == 0)
@@ -346,7 +336,7 @@ static enum fcl_status prepare_tensors(const struct fcl_problem *p, const struct
                                        struct fcl_launch *launch, char *reason, size_t size)
 {
     struct fcl_kernel_args *a = &launch->args;
-    struct operand operands[] = {
+    struct fcl_operand operands[] = {
         {.name = "q",
          .tensor = &args->q,
          .dtype = p->dtype_q,
@@ -380,7 +370,7 @@ static enum fcl_status prepare_tensors(const struct fcl_problem *p, const struct
     const size_t count = p->pass == FCL_PASS_FORWARD ? 4 : 2;
     enum fcl_status status = FCL_OK;
     for (size_t i = 0; i < count && !status; i++)
-        status = prepare_operand(p, &operands[i], reason, size);
+        status = fcl_operand_prepare(p, &operands[i], reason, size);
     if (!status && (p->lse || p->pass == FCL_PASS_STATISTICS))
         status = prepare_lse(args, s, x, launch, reason, size);
     if (!status && p->sink)

@@ -66,6 +66,22 @@ enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
                                    const struct fcl_attention_args *args, struct fcl_launch *launch,
                                    char *reason, size_t size);
 
+// A tensor of a launch, and where its place goes.
+struct fcl_operand {
+    const char *name;
+    const struct fcl_tensor *tensor;
+    enum fcl_dtype dtype;
+    int64_t extents[4]; // batch, heads, length, dim
+    int is_output;
+    int64_t *strides, *start; // where the kernel's arguments go
+    uint64_t *end;            // bytes from the buffer's start to behind the last element
+};
+
+// Checks a tensor against the promises of a completed problem (layout, alignment, strided) and
+// works out its place.
+enum fcl_status fcl_operand_prepare(const struct fcl_problem *problem, struct fcl_operand *operand,
+                                    char *reason, size_t size);
+
 // Checks a shape and fills in heads_kv.
 enum fcl_status fcl_shape_complete(const struct fcl_shape *given, struct fcl_shape *shape,
                                    char *reason, size_t size);

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "attention.h"
+#include "merge.h"
 
 // The unfused problems are no larger than the library's self-check: Oclgrind reuses the shadow of a
 // released buffer for a larger one without enlarging it, and calls what lies beyond uninitialised.
@@ -80,6 +80,12 @@ int main(int argument_count, char **arguments)
             count++;
             right += (size_t)run(&opencl, i);
         }
+    if (!*family) {
+        char how[256] = "right";
+        count++;
+        right += !test_merges_notice(&opencl, how, sizeof how);
+        printf("merges: %s\n", how);
+    }
     test_opencl_close(&opencl);
     printf("%zu of %zu right\n", right, count);
     return count > 0 && right == count ? 0 : 1;

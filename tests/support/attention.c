@@ -7,7 +7,7 @@
 #include "attention.h"
 #include "sequences.h"
 
-#define GUARD 4096 // bytes before and behind an output
+#define GUARD TEST_GUARD
 #define GUARD_BYTE 0x5a
 #define POISON_BYTE 0xff // NaN in every element type
 
@@ -57,17 +57,24 @@ void test_tensor_lay(struct test_tensor *t, const int64_t strides[4], size_t off
     free(old.data);
 }
 
-static void make_tensor(struct test_tensor *t, const struct fcl_problem *p, enum fcl_dtype dtype,
-                        int64_t batch, int64_t heads, int64_t length, int64_t dim)
+void test_tensor_init(struct test_tensor *t, enum fcl_dtype dtype, const int64_t extents[4],
+                      enum fcl_layout layout)
 {
-    const int64_t extents[4] = {batch, heads, length, dim};
+    const int64_t heads = extents[1], length = extents[2], dim = extents[3];
     const int64_t bhsd[4] = {heads * length * dim, length * dim, dim, 1};
     const int64_t bshd[4] = {heads * length * dim, dim, heads * dim, 1};
     t->dtype = dtype;
     t->offset = 0;
-    memcpy(t->extents, extents, sizeof extents);
-    memcpy(t->strides, p->layout == FCL_LAYOUT_BSHD ? bshd : bhsd, sizeof bhsd);
+    memcpy(t->extents, extents, sizeof t->extents);
+    memcpy(t->strides, layout == FCL_LAYOUT_BSHD ? bshd : bhsd, sizeof bhsd);
     allocate(t);
+}
+
+static void make_tensor(struct test_tensor *t, const struct fcl_problem *p, enum fcl_dtype dtype,
+                        int64_t batch, int64_t heads, int64_t length, int64_t dim)
+{
+    const int64_t extents[4] = {batch, heads, length, dim};
+    test_tensor_init(t, dtype, extents, p->layout);
 }
 
 // ---- inputs
@@ -78,8 +85,7 @@ static uint32_t next_random(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
-// Unit scale, times a factor that differs from row to row: a rescale that is forgotten shows.
-static void fill(struct test_tensor *t, uint64_t seed, int unbalanced)
+void test_tensor_fill(struct test_tensor *t, uint64_t seed, int unbalanced)
 {
     uint64_t state = seed;
     for (int64_t b = 0; b < t->extents[0]; b++)
@@ -111,9 +117,9 @@ void test_attention_init(struct test_attention *a, const char *text)
     make_tensor(&a->k, p, p->dtype_k, k_batch, p->heads_kv, k_len, p->head_dim_qk);
     make_tensor(&a->v, p, p->dtype_v, k_batch, p->heads_kv, k_len, p->head_dim_v);
     make_tensor(&a->o, p, p->dtype_o, q_batch, p->heads_q, q_len, p->head_dim_v);
-    fill(&a->q, 11, 0);
-    fill(&a->k, 22, 1);
-    fill(&a->v, 33, 1);
+    test_tensor_fill(&a->q, 11, 0);
+    test_tensor_fill(&a->k, 22, 1);
+    test_tensor_fill(&a->v, 33, 1);
     if (p->sink) {
         a->sinks = calloc((size_t)p->heads_q, sizeof *a->sinks);
         for (int64_t h = 0; h < p->heads_q; h++)
@@ -152,13 +158,15 @@ static cl_mem input_buffer(struct test_opencl *opencl, const struct test_tensor 
     return buffer;
 }
 
-static cl_mem output_buffer(struct test_opencl *opencl, size_t bytes)
+cl_mem test_guarded_buffer(struct test_opencl *opencl, const void *data, size_t bytes)
 {
     cl_int code;
     unsigned char *image = malloc(bytes + 2 * GUARD);
     assert_non_null(image);
     memset(image, GUARD_BYTE, bytes + 2 * GUARD);
     memset(image + GUARD, POISON_BYTE, bytes);
+    if (data)
+        memcpy(image + GUARD, data, bytes);
     cl_mem buffer = clCreateBuffer(opencl->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
                                    bytes + 2 * GUARD, image, &code);
     assert_int_equal(code, CL_SUCCESS);
@@ -166,8 +174,7 @@ static cl_mem output_buffer(struct test_opencl *opencl, size_t bytes)
     return buffer;
 }
 
-// 0 when a guard was touched.
-static int read_output(struct test_opencl *opencl, cl_mem buffer, void *to, size_t bytes)
+int test_guarded_read(struct test_opencl *opencl, cl_mem buffer, void *to, size_t bytes)
 {
     int whole = 1;
     unsigned char *image = malloc(bytes + 2 * GUARD);
@@ -199,7 +206,7 @@ static cl_mem sinks_buffer(struct test_opencl *opencl, const struct test_attenti
     return buffer;
 }
 
-static struct fcl_tensor as_argument(cl_mem buffer, const struct test_tensor *t, size_t guard)
+struct fcl_tensor test_tensor_argument(cl_mem buffer, const struct test_tensor *t, size_t guard)
 {
     struct fcl_tensor x = {.buffer = buffer, .offset = t->offset + guard};
     memcpy(x.strides, t->strides, sizeof x.strides);
@@ -232,11 +239,11 @@ void test_attention_args(struct test_opencl *opencl, const struct test_attention
     *args = (struct fcl_attention_args){
         .struct_size = sizeof *args,
         .shape = {p->batch, p->heads_q, p->heads_kv, p->q_len, p->k_len},
-        .q = as_argument(input_buffer(opencl, &a->q), &a->q, 0),
-        .k = as_argument(input_buffer(opencl, &a->k), &a->k, 0),
-        .v = as_argument(input_buffer(opencl, &a->v), &a->v, 0),
-        .o = as_argument(output_buffer(opencl, a->o.bytes), &a->o, GUARD),
-        .lse = a->lse ? output_buffer(opencl, lse_bytes(a)) : NULL,
+        .q = test_tensor_argument(input_buffer(opencl, &a->q), &a->q, 0),
+        .k = test_tensor_argument(input_buffer(opencl, &a->k), &a->k, 0),
+        .v = test_tensor_argument(input_buffer(opencl, &a->v), &a->v, 0),
+        .o = test_tensor_argument(test_guarded_buffer(opencl, NULL, a->o.bytes), &a->o, GUARD),
+        .lse = a->lse ? test_guarded_buffer(opencl, NULL, lse_bytes(a)) : NULL,
         .lse_offset = GUARD,
         .scale = a->scale,
         .window = p->window,
@@ -272,9 +279,9 @@ enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_atten
         assert_non_null(event);
         assert_int_equal(clWaitForEvents(1, &event), CL_SUCCESS);
         clReleaseEvent(event);
-        *outside = !read_output(opencl, args.o.buffer, a->o.data, a->o.bytes);
+        *outside = !test_guarded_read(opencl, args.o.buffer, a->o.data, a->o.bytes);
         if (args.lse)
-            *outside |= !read_output(opencl, args.lse, a->lse, lse_bytes(a));
+            *outside |= !test_guarded_read(opencl, args.lse, a->lse, lse_bytes(a));
     }
     test_attention_args_release(&args);
     return status;

@@ -28,12 +28,30 @@ struct test_attention {
 void test_attention_init(struct test_attention *attention, const char *problem);
 void test_attention_free(struct test_attention *attention);
 
+// A contiguous tensor of NaN; its data is the caller's to free.
+void test_tensor_init(struct test_tensor *tensor, enum fcl_dtype dtype, const int64_t extents[4],
+                      enum fcl_layout layout);
+
+// Seeded numbers of unit scale; unbalanced, times a factor that differs from row to row: a rescale
+// that is forgotten shows.
+void test_tensor_fill(struct test_tensor *tensor, uint64_t seed, int unbalanced);
+
 // Lays a tensor out anew (its numbers are kept): strides in elements, offset in bytes.
 void test_tensor_lay(struct test_tensor *tensor, const int64_t strides[4], size_t offset);
 
 float test_tensor_get(const struct test_tensor *tensor, int64_t b, int64_t h, int64_t i, int64_t d);
 void test_tensor_set(struct test_tensor *tensor, int64_t b, int64_t h, int64_t i, int64_t d,
                      float value);
+
+// A buffer whose `bytes` (of `data`; NULL: NaN) stand between guard bands of TEST_GUARD bytes, and
+// what came of it: 0 when a guard was touched.
+#define TEST_GUARD 4096
+cl_mem test_guarded_buffer(struct test_opencl *opencl, const void *data, size_t bytes);
+int test_guarded_read(struct test_opencl *opencl, cl_mem buffer, void *to, size_t bytes);
+
+// A tensor as an argument of a launch, `guard` bytes into the buffer.
+struct fcl_tensor test_tensor_argument(cl_mem buffer, const struct test_tensor *tensor,
+                                       size_t guard);
 
 // Runs the problem with a plan: fills o and lse. Fails the test when a guard was touched. Returns
 // the status of the enqueue.
