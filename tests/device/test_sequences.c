@@ -242,6 +242,7 @@ static void other_paths_refuse(void **state)
     fcl_plan *plan = NULL;
     struct fcl_problem problem;
     (void)state;
+    memset(&opencl.capture, 0, sizeof opencl.capture);
     assert_int_equal(fcl_problem_parse("fwd b2 q8 d16 used", &problem, NULL, 0), FCL_OK);
     assert_int_equal(fcl_plan_create(opencl.device, &problem,
                                      fcl_plan_options(.implementation = FCL_UNFUSED), &plan),
@@ -261,6 +262,7 @@ static void validation_reads_device_memory(void **state)
     (void)state;
     test_attention_init(&a, "fwd b3 h2 q5 k40 d16 varlen page=8");
     fcl_plan *plan = test_plan(&opencl, &a.problem, FCL_FUSED, NULL);
+    memset(&opencl.capture, 0, sizeof opencl.capture);
     for (int wrong = 0; wrong < 2; wrong++) {
         if (wrong)
             a.sequences.table[6] = (int32_t)a.sequences.page_count;
