@@ -195,20 +195,6 @@ static void pages_with_strides(void **state)
 
 // ---- what must not happen
 
-static uint32_t next_random(uint64_t *state)
-{
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(*state >> 32);
-}
-
-static void scramble(int32_t *numbers, int64_t count, uint64_t *random)
-{
-    for (int64_t i = 0; numbers && i < count; i++) {
-        const uint32_t x = next_random(random);
-        numbers[i] = x % 3 == 0 ? (int32_t)x : (int32_t)(x / 16 % 200) - 20;
-    }
-}
-
 // 32: whatever the metadata, nothing outside of the outputs is written.
 static void random_metadata_stays_inside(void **state)
 {
@@ -220,15 +206,11 @@ static void random_metadata_stays_inside(void **state)
         struct test_attention a;
         uint64_t random = 7;
         test_attention_init(&a, problems[n]);
-        struct fcl_sequences *s = &a.sequences;
         const int count = test_configs(&opencl, &a.problem, configs);
         for (int c = 0; c < count; c++) {
             fcl_plan *plan = test_plan(&opencl, &a.problem, FCL_FUSED, configs[c]);
             for (int i = 0; i < 20; i++) {
-                scramble(s->cu_q, 6, &random);
-                scramble(s->cu_k, 6, &random);
-                scramble(s->used_k, 5, &random);
-                scramble(s->table, 5 * s->table_entries, &random);
+                test_sequences_scramble(&a, &random);
                 assert_int_equal(test_attention_run(&opencl, &a, plan), FCL_OK);
             }
             fcl_plan_destroy(&plan);
