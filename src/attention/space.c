@@ -192,7 +192,6 @@ static enum fcl_status shape_mma(const struct fcl_config *c, const struct fcl_pr
     const enum fcl_status status = mma_accepts("nvidia_mma", p, reason, size);
     if (status)
         return status;
-    REQUIRE(!p->page, "nvidia_mma takes no keys in pages; generic takes them");
     REQUIRE(c->items >= 32 && c->items <= 1024 && (c->items & (c->items - 1)) == 0,
             "items %d is not a power of two in 32 to 1024", c->items);
     REQUIRE(mma_row(p->head_dim_qk) / 4 <= c->items && mma_row(p->head_dim_v) / 4 <= c->items,
