@@ -19,13 +19,18 @@
 struct fcl_kernel_args {
     int64_t q_strides[4], k_strides[4], v_strides[4], o_strides[4];
     int64_t q_start, k_start, v_start, o_start, lse_start;
-    int64_t score_pitch, o_split, lse_split;
+    int64_t o_split, lse_split;
     int32_t splits, q_len, k_len, heads, group, all_heads, together, shift;
     float unit;
     int32_t first;
     float cap, cap_inverse;
     int32_t sinks_start;
+    int64_t score_pitch;
 };
+// Mesa's rusticl (22.3) does not count padding behind the last field.
+_Static_assert(offsetof(struct fcl_kernel_args, score_pitch) + sizeof(int64_t) ==
+                   sizeof(struct fcl_kernel_args),
+               "the last field ends where the struct does");
 
 // What a launch comes to, once its arguments were found to be valid.
 struct fcl_launch {
