@@ -187,6 +187,30 @@ struct fcl_attention_args {
                   // says `sink`
     size_t sinks_offset; // bytes, a multiple of 4
     float softcap;       // above 0, of a problem with a softcap; 0: as the problem says
+
+    // Metadata of sequences, int32 in device memory, each with an offset in bytes, a multiple of 4.
+    // Kernels clamp what they read there: wrong numbers never touch anything outside of the
+    // tensors; fcl_attention_validate finds them. Shape: `batch` sequences, none longer than q_len
+    // and k_len.
+    //
+    // varlen: sequence s has rows cu_q[s] to cu_q[s + 1] - 1 of q [total_q, heads_q, head_dim_qk]
+    // and o, and rows of k and v [total_k, heads_kv, ...] by cu_k; batch strides are not used. lse
+    // is [heads_q, total_q]. Rows that belong to no sequence are not written.
+    cl_mem cu_q, cu_k; // [batch + 1]
+    size_t cu_q_offset, cu_k_offset;
+    int64_t total_q, total_k; // rows, up to 2^30; total_q at most batch x q_len
+    // used: sequence s has used_q[s] rows of q and o, and used_k[s] of k and v. What lies beyond
+    // them is not written, and not seen, whatever is there.
+    cl_mem used_q, used_k; // [batch]; used_q NULL: all rows
+    size_t used_q_offset, used_k_offset;
+    // page: k and v are pools [page_count, heads_kv, page, ...] with strides of their own; keys n x
+    // page and on of sequence s lie in page table[s x table_stride + n], n below table_entries.
+    // k_len and used_k end with the table. Keys in a page outside of the pool are hidden.
+    cl_mem table;
+    size_t table_offset;
+    int64_t table_stride; // elements; 0: table_entries
+    int64_t table_entries, page_count;
+    int page; // rows of a page; 0: as the problem says
 };
 
 #ifndef __cplusplus
@@ -260,7 +284,8 @@ enum fcl_argument_kind { FCL_ARGUMENT_BUFFER, FCL_ARGUMENT_BYTES };
 // One kernel argument, in order.
 struct fcl_argument {
     // "q", "k", "v", "o", "lse", "args", then "workspace" (nvidia_wgmma), "sinks" (problems with
-    // them)
+    // them), and of varlen or used problems "cu_q", "cu_k", "used_q", "used_k", "table", of which
+    // those are read that the problem speaks of
     const char *name;
     enum fcl_argument_kind kind;
     size_t size;       // of BYTES; of a workspace, whose first 128 bytes are 0 before each launch
@@ -275,7 +300,7 @@ struct fcl_generated {
     size_t group_size;  // local size; the grid is one-dimensional
     size_t groups;      // work-groups for the problem's own lengths
     size_t local_bytes; // local memory declared by the kernel
-    struct fcl_argument arguments[8];
+    struct fcl_argument arguments[16];
     size_t argument_count;
     void *storage; // the library's own
 };

@@ -112,8 +112,8 @@ enum fcl_layout { FCL_LAYOUT_BHSD = 0, FCL_LAYOUT_BSHD };
 //     fwd b2 h32/8 q4096 k4096 d192/128 f16 causal-br lse layout=bshd align=4
 // pass fwd or lse; h, d: query/key-value pairs, one number for both; f32, f16 or bf16 for all four
 // tensors or one each as q:f16 k:bf16 v:f32 o:f32; none, causal-tl, causal-br, tl or br; win=L,R;
-// softcap=C; sink; lse; guard-v; strided; layout=bhsd|bshd; align=BYTES. Defaults: b1 h1, k as q,
-// f32, none.
+// softcap=C; sink; varlen; used; page=N; lse; guard-v; strided; layout=bhsd|bshd; align=BYTES.
+// Defaults: b1 h1, k as q, f32, none.
 struct fcl_problem {
     size_t struct_size; // sizeof(struct fcl_problem), set by fcl_problem() or fcl_problem_init
     enum fcl_pass pass;
@@ -142,6 +142,14 @@ struct fcl_problem {
     int sink;    // 1: each query head has one more logit, a number of a launch, that takes part in
                  // the softmax as a key without a value. LSE includes it: of a row without keys, O
                  // is 0 and LSE is the sink
+    int varlen; // 1: packed sequences: `batch` of them, of any lengths up to q_len and k_len, whose
+                // rows lie one after the other in tensors [total, heads, dim] (layout is bshd).
+                // A launch brings where each begins
+    int used;   // 1: a launch brings the lengths of the sequences: rows beyond them do not exist.
+                // Queries stand where they do by their sequence's own lengths
+    int page;   // above 0: K and V lie in pages of so many rows, in a pool [pages, heads_kv, page,
+                // dim], and a launch brings the pages of each sequence; it is `used`, too. That
+                // there are pages is baked in, the number is what a launch takes that gives none
 };
 
 #define FCL_HEAD_DIM_LIMIT 1024

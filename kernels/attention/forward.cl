@@ -17,17 +17,26 @@
 #include "lib/types.clh"
 #include "lib/mask.clh"
 #include "lib/schedule.clh"
+#include "lib/sequence.clh"
 #include "lib/score.clh"
 #include "tile/tile.clh"
 #include "lib/steps.clh"
 
 kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k, global const void *v,
                                       global void *o, global float *lse,
-                                      const fcl_args args FCL_TILE_STATE FCL_SINKS)
+                                      const fcl_args args FCL_TILE_STATE FCL_SINKS FCL_METADATA)
 {
     const fcl_args *a = &args;
 #if FCL_TILE_OVERLAP
     fcl_work w, next; // drawn
+#elif FCL_SEQUENCES
+    const fcl_metadata memory = {cu_q, cu_k, used_q, used_k, table};
+    fcl_args own = args; // of the sequence that this work belongs to
+    uint number = get_group_id(0);
+    if (!sequence_open(&own, &memory, &number, FCL_DV_SPLIT))
+        return;
+    a = &own;
+    const fcl_work w = sequence_work(a, &memory, number, FCL_DV_SPLIT);
 #else
     const fcl_work w = work_at(a, get_group_id(0), FCL_DV_SPLIT);
 #endif

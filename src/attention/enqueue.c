@@ -1,7 +1,10 @@
 // The hot path: from valid arguments to enqueued kernels. Nothing here allocates, waits or
 // compiles.
+#include <string.h>
+
 #include "core/argument.h"
 #include "plan.h"
+#include "problem.h"
 
 struct kernel_argument {
     size_t size;
@@ -13,7 +16,7 @@ struct stage {
     cl_kernel kernel;
     uint64_t groups;
     size_t local; // work-items of a group
-    struct kernel_argument arguments[7];
+    struct kernel_argument arguments[12];
     cl_uint count;
     cl_mem state;
     size_t state_start;
@@ -39,6 +42,11 @@ static enum fcl_status check_buffers(const struct fcl_plan *plan,
         {"o", args->o.buffer, launch->o_end},
         {"lse", args->lse, launch->lse_end},
         {"sinks", args->sinks, launch->sinks_end},
+        {"cu_q", args->cu_q, launch->cu_q_end},
+        {"cu_k", args->cu_k, launch->cu_k_end},
+        {"used_q", args->used_q, launch->used_q_end},
+        {"used_k", args->used_k, launch->used_k_end},
+        {"table", args->table, launch->table_end},
         {"workspace", args->workspace,
          plan->implementation == FCL_UNFUSED ? launch->score_bytes
          : launch->state_bytes               ? launch->state_start + launch->state_bytes
@@ -110,6 +118,16 @@ static struct failure enqueue_stages(cl_command_queue queue, const struct stage 
 
 #define STAGES FCL_PROGRAM_KERNELS
 
+// The metadata of sequences are the last arguments of a kernel.
+static void add_metadata(const struct fcl_attention_args *args, struct stage *stage)
+{
+    const struct kernel_argument metadata[] = {BUFFER(args->cu_q), BUFFER(args->cu_k),
+                                               BUFFER(args->used_q), BUFFER(args->used_k),
+                                               BUFFER(args->table)};
+    memcpy(stage->arguments + stage->count, metadata, sizeof metadata);
+    stage->count += FCL_COUNT(metadata);
+}
+
 // The stages of a fused launch: the kernel; before it, a state is cleared; after it, splits are
 // joined.
 static int fused_stages(const struct fcl_plan *plan, const struct fcl_attention_args *args,
@@ -118,6 +136,7 @@ static int fused_stages(const struct fcl_plan *plan, const struct fcl_attention_
     const cl_kernel *kernels = plan->program.kernels;
     const size_t local = fcl_config_group_size(&plan->config);
     const int split = launch->combine_groups > 0, state = launch->state_bytes > 0;
+    const int sequences = fcl_problem_has_sequences(&plan->problem);
     int count = 0;
     if (state)
         stages[count++] =
@@ -134,6 +153,8 @@ static int fused_stages(const struct fcl_plan *plan, const struct fcl_attention_
                         {sizeof launch->args, split ? &launch->part_args : &launch->args},
                         {sizeof(cl_mem), state ? &args->workspace : &args->sinks}},
                        .count = state || plan->problem.sink ? 7 : 6};
+    if (sequences)
+        add_metadata(args, &stages[count - 1]);
     if (split)
         stages[count++] = (struct stage){kernels[1],
                                          launch->combine_groups,
@@ -143,6 +164,8 @@ static int fused_stages(const struct fcl_plan *plan, const struct fcl_attention_
                                           BUFFER(args->lse),
                                           {sizeof launch->args, &launch->args}},
                                          .count = 4};
+    if (split && sequences)
+        add_metadata(args, &stages[count - 1]);
     return count;
 }
 

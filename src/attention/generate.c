@@ -41,6 +41,7 @@ static enum fcl_status prepare(const struct fcl_problem *problem, const struct f
 {
     static char placeholder;
     cl_mem buffer = (cl_mem)(void *)&placeholder;
+    const int64_t pages = problem->page ? fcl_div_up(problem->k_len, problem->page) : 0;
     const struct fcl_attention_args args = {.struct_size = sizeof args,
                                             .shape = {problem->batch, problem->heads_q,
                                                       problem->heads_kv, problem->q_len,
@@ -50,26 +51,42 @@ static enum fcl_status prepare(const struct fcl_problem *problem, const struct f
                                             .v = {.buffer = buffer},
                                             .o = {.buffer = buffer},
                                             .lse = buffer,
-                                            .sinks = buffer};
+                                            .sinks = buffer,
+                                            .cu_q = buffer,
+                                            .cu_k = buffer,
+                                            .used_q = buffer,
+                                            .used_k = buffer,
+                                            .table = buffer,
+                                            .table_entries = pages,
+                                            .page_count = pages * problem->batch,
+                                            .total_q = problem->batch * problem->q_len,
+                                            .total_k = problem->batch * problem->k_len};
     return fcl_launch_prepare(problem, config, caps, &args, launch, reason, size);
 }
 
-static void list_arguments(const struct fcl_launch *launch, int sink,
-                           struct fcl_generated *generated)
+static void list_buffers(const char *const *names, size_t count, struct fcl_generated *generated)
 {
-    static const char *const names[] = {"q", "k", "v", "o", "lse"};
-    struct generated_storage *storage = generated->storage;
-    for (size_t i = 0; i < FCL_COUNT(names); i++)
+    for (size_t i = 0; i < count; i++)
         generated->arguments[generated->argument_count++] =
             (struct fcl_argument){names[i], FCL_ARGUMENT_BUFFER, 0, NULL};
+}
+
+static void list_arguments(const struct fcl_problem *problem, const struct fcl_launch *launch,
+                           struct fcl_generated *generated)
+{
+    static const char *const tensors[] = {"q", "k", "v", "o", "lse"}, *const sinks[] = {"sinks"},
+                             *const metadata[] = {"cu_q", "cu_k", "used_q", "used_k", "table"};
+    struct generated_storage *storage = generated->storage;
+    list_buffers(tensors, FCL_COUNT(tensors), generated);
     generated->arguments[generated->argument_count++] =
         (struct fcl_argument){"args", FCL_ARGUMENT_BYTES, sizeof storage->args, &storage->args};
     if (launch->state_bytes)
         generated->arguments[generated->argument_count++] = (struct fcl_argument){
             "workspace", FCL_ARGUMENT_BUFFER, (size_t)launch->state_bytes, NULL};
-    if (sink)
-        generated->arguments[generated->argument_count++] =
-            (struct fcl_argument){"sinks", FCL_ARGUMENT_BUFFER, 0, NULL};
+    if (problem->sink)
+        list_buffers(sinks, FCL_COUNT(sinks), generated);
+    if (fcl_problem_has_sequences(problem))
+        list_buffers(metadata, FCL_COUNT(metadata), generated);
 }
 
 static enum fcl_status fill(const struct fcl_problem *problem, const struct fcl_config *config,
@@ -95,7 +112,7 @@ static enum fcl_status fill(const struct fcl_problem *problem, const struct fcl_
     generated->group_size = fcl_config_group_size(config);
     generated->groups = (size_t)launch.groups;
     generated->local_bytes = fcl_config_local_bytes(config, problem);
-    list_arguments(&launch, problem->sink, generated);
+    list_arguments(problem, &launch, generated);
     return FCL_OK;
 }
 

@@ -7,7 +7,8 @@
 
 #include "core/common.h"
 
-#define FCL_COMBINE_GROUP 64 // work-items of combine.cl's groups
+#define FCL_LENGTH_LIMIT (INT64_C(1) << 30) // positions are ints in kernels
+#define FCL_COMBINE_GROUP 64                // work-items of combine.cl's groups
 
 // What a kernel of nvidia_wgmma.clh keeps in workspace, behind the partial results: a counter,
 // cleared by the launch, and tensor maps of each work-group. Bytes.
@@ -25,6 +26,13 @@ struct fcl_kernel_args {
     int32_t first;
     float cap, cap_inverse;
     int32_t sinks_start;
+    int32_t lse_rows, sequences;
+    uint32_t slots;
+    int32_t bottom, total_q, total_k;
+    int32_t cu_q_start, cu_k_start, used_q_start, used_k_start;
+    int32_t table_start, table_row, table_entries, page_count, page_size;
+    uint32_t page_magic;
+    int32_t page_shift;
     int64_t score_pitch;
 };
 // Mesa's rusticl (22.3) does not count padding behind the last field.
@@ -47,6 +55,13 @@ struct fcl_launch {
     uint64_t score_groups;   // of the unfused scores
     uint64_t score_bytes;    // of the score matrix
     uint64_t q_end, k_end, v_end, o_end, lse_end, sinks_end; // bytes that each buffer must have
+    uint64_t cu_q_end, cu_k_end, used_q_end, used_k_end, table_end;
+};
+
+// How tensors lie in memory: the batch and the length of q and o, and of k and v, which may be
+// pages.
+struct fcl_extent {
+    int64_t q_batch, q_len, k_batch, k_len;
 };
 
 // Checks a launch of a completed problem on a device and works it out. On failure `reason` names
@@ -75,6 +90,26 @@ enum fcl_status fcl_operand_prepare(const struct fcl_problem *problem, struct fc
 // Checks a shape and fills in heads_kv.
 enum fcl_status fcl_shape_complete(const struct fcl_shape *given, struct fcl_shape *shape,
                                    char *reason, size_t size);
+
+// What sequences add to a launch (launch_sequences.c), all of a completed problem and shape. First,
+// checks of the numbers, and the extent of the tensors; of a problem without sequences, that of the
+// shape.
+enum fcl_status fcl_sequences_extent(const struct fcl_problem *problem,
+                                     const struct fcl_attention_args *args,
+                                     const struct fcl_shape *shape, struct fcl_extent *extent,
+                                     char *reason, size_t size);
+
+// Then, where there are sequences, the kernel's arguments for them and the ends of the metadata.
+enum fcl_status fcl_sequences_prepare(const struct fcl_problem *problem,
+                                      const struct fcl_attention_args *args,
+                                      const struct fcl_shape *shape, struct fcl_launch *launch,
+                                      char *reason, size_t size);
+
+// Then the grid's blocks of rows, of all sequences, where `group` query heads are rows of one
+// block.
+uint64_t fcl_sequences_slots(const struct fcl_problem *problem, const struct fcl_config *config,
+                             const struct fcl_extent *extent, const struct fcl_shape *shape,
+                             int64_t group);
 
 // Bytes of workspace that a fused launch of a shape needs: partial results and state.
 uint64_t fcl_workspace_bytes(const struct fcl_problem *problem, const struct fcl_config *config,

@@ -41,6 +41,9 @@ enum fcl_field_kind {
     X(window_right, SECOND, NULL, -1, FCL_COUNT_LIMIT, NULL)   \
     X(softcap, NUMBER, "softcap=", 0, FCL_SOFTCAP_LIMIT, NULL) \
     X(sink, FLAG, "sink", 0, 1, NULL)                          \
+    X(varlen, FLAG, "varlen", 0, 1, NULL)                      \
+    X(used, FLAG, "used", 0, 1, NULL)                          \
+    X(page, NUMBER, "page=", 0, FCL_COUNT_LIMIT, NULL)         \
     X(lse, FLAG, "lse", 0, 1, NULL)                            \
     X(guard_v, FLAG, "guard-v", 0, 1, NULL)                    \
     X(strided, FLAG, "strided", 0, 1, NULL)                    \

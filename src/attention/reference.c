@@ -9,13 +9,14 @@
 #include "core/element.h"
 #include "problem.h"
 
-// One row's view of its inputs. Hidden keys are outside of it: it is `visible` keys from `first`
-// on.
+// One row's view of its inputs. Hidden keys are outside of it: it is the `visible` ones of `keys`.
 struct inputs {
     struct fcl_problem problem;
     float scale, softcap;
-    int64_t first, visible;
-    int64_t k_first, v_first; // element where the key head's first row begins
+    int64_t visible;
+    int64_t *keys;
+    int64_t sequence;
+    int64_t q_first, k_first, v_first; // element where the head's first row of the sequence begins
     int64_t k_strides[4], v_strides[4];
     const struct fcl_reference *reference;
     float *q, *line, *sums; // the query; one row of K or V; head_dim_v sums
@@ -40,17 +41,49 @@ float fcl_reference_scale(float scale, int head_dim_qk)
     return scale != 0 ? scale : (float)(1 / sqrt((double)head_dim_qk));
 }
 
-// The tensor's strides, and the first element of the matrix of one batch and head.
-static int64_t open_tensor(const struct fcl_host_tensor *tensor, int64_t heads, int64_t length,
-                           int dim, int64_t b, int64_t h, int64_t strides[4])
+// The tensor's strides, and the first element of a head's rows from `row` on of batch `b`.
+// Contiguous is [total, heads, dim] of varlen.
+static int64_t open_tensor(const struct fcl_problem *p, const struct fcl_host_tensor *tensor,
+                           int64_t heads, int64_t length, int dim, int64_t b, int64_t h,
+                           int64_t row, int64_t strides[4])
 {
     const int64_t *given = tensor->strides;
     if (given[0] == 0 && given[1] == 0 && given[2] == 0 && given[3] == 0)
-        fcl_layout_strides(FCL_LAYOUT_BHSD, heads, length, dim, strides);
+        fcl_layout_strides(p->varlen ? FCL_LAYOUT_BSHD : FCL_LAYOUT_BHSD, heads, length, dim,
+                           strides);
     else
         for (int axis = 0; axis < 4; axis++)
             strides[axis] = given[axis];
-    return b * strides[0] + h * strides[1];
+    return b * strides[0] + h * strides[1] + row * strides[2];
+}
+
+static void open_tensors(struct inputs *in, const struct fcl_sequence_rows *rows, int64_t b,
+                         int64_t h, int64_t q_strides[4])
+{
+    const struct fcl_problem *p = &in->problem;
+    const struct fcl_reference *r = in->reference;
+    const int64_t key_head = h / (p->heads_q / p->heads_kv), one = p->varlen ? 0 : b;
+    const int64_t page = p->page && r->sequences->page ? r->sequences->page : p->page;
+    const int64_t keys = page ? page : p->k_len, key_batch = page ? 0 : one;
+    in->q_first = open_tensor(p, &r->q, p->heads_q, p->q_len, p->head_dim_qk, one, h, rows->q_first,
+                              q_strides);
+    in->k_first = open_tensor(p, &r->k, p->heads_kv, keys, p->head_dim_qk, key_batch, key_head,
+                              rows->k_first, in->k_strides);
+    in->v_first = open_tensor(p, &r->v, p->heads_kv, keys, p->head_dim_v, key_batch, key_head,
+                              rows->k_first, in->v_strides);
+}
+
+// Lists the keys that query i sees; 0 when there is no memory.
+static int list_keys(struct inputs *in, int64_t i)
+{
+    int64_t first;
+    const int64_t count = fcl_reference_visible(&in->problem, i, &first);
+    in->keys = malloc((size_t)fcl_max(count, 1) * sizeof *in->keys);
+    for (int64_t j = first; in->keys != NULL && j < first + count; j++)
+        if (!in->problem.page ||
+            fcl_sequences_page(&in->problem, in->reference->sequences, in->sequence, j) >= 0)
+            in->keys[in->visible++] = j;
+    return in->keys != NULL;
 }
 
 static int are_usable(const struct fcl_reference *reference, const struct fcl_problem *problem,
@@ -75,6 +108,7 @@ static void close_inputs(struct inputs *in)
     free(in->line);
     free(in->sums);
     free(in->scores);
+    free(in->keys);
 }
 
 // On OK, close_inputs is due.
@@ -82,27 +116,28 @@ static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_
                                    int64_t i, const struct fcl_reference_row *row,
                                    struct inputs *in)
 {
-    *in = (struct inputs){.reference = reference};
+    *in = (struct inputs){.reference = reference, .sequence = b};
     if (reference == NULL || row == NULL ||
         fcl_problem_complete(reference->problem, &in->problem, NULL, 0) != FCL_OK)
         return FCL_INVALID_ARGUMENT;
-    const struct fcl_problem *p = &in->problem;
-    if (b < 0 || b >= p->batch || h < 0 || h >= p->heads_q || i < 0 || i >= p->q_len)
+    struct fcl_problem *p = &in->problem;
+    struct fcl_sequence_rows rows;
+    if (b < 0 || b >= p->batch || h < 0 || h >= p->heads_q || i < 0 ||
+        fcl_sequences_rows(p, reference->sequences, b, &rows) != FCL_OK || i >= rows.q_len)
         return FCL_INVALID_ARGUMENT;
-    in->visible = fcl_reference_visible(p, i, &in->first);
-    if (!are_usable(reference, p, in->visible, row))
+    int64_t strides[4];
+    open_tensors(in, &rows, b, h, strides);
+    p->q_len = rows.q_len;
+    p->k_len = rows.k_len;
+    if (!list_keys(in, i))
+        return FCL_OUT_OF_MEMORY;
+    if (!are_usable(reference, p, in->visible, row)) {
+        close_inputs(in);
         return FCL_INVALID_ARGUMENT;
+    }
     in->scale = fcl_reference_scale(reference->scale, p->head_dim_qk);
     in->sink = p->sink ? (double)reference->sinks[h] : -INFINITY;
     in->softcap = reference->softcap != 0 ? reference->softcap : (float)p->softcap;
-    const int64_t key_head = h / (p->heads_q / p->heads_kv);
-    int64_t strides[4];
-    const int64_t q_first =
-        open_tensor(&reference->q, p->heads_q, p->q_len, p->head_dim_qk, b, h, strides);
-    in->k_first = open_tensor(&reference->k, p->heads_kv, p->k_len, p->head_dim_qk, b, key_head,
-                              in->k_strides);
-    in->v_first = open_tensor(&reference->v, p->heads_kv, p->k_len, p->head_dim_v, b, key_head,
-                              in->v_strides);
     in->q = malloc((size_t)p->head_dim_qk * sizeof *in->q);
     in->line = malloc((size_t)fcl_max(p->head_dim_qk, p->head_dim_v) * sizeof *in->line);
     in->sums = calloc((size_t)p->head_dim_v, sizeof *in->sums);
@@ -111,22 +146,35 @@ static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_
         close_inputs(in);
         return FCL_OUT_OF_MEMORY;
     }
-    fcl_element_load_row(reference->q.data, p->dtype_q, q_first + i * strides[2], strides[3],
+    fcl_element_load_row(reference->q.data, p->dtype_q, in->q_first + i * strides[2], strides[3],
                          p->head_dim_qk, in->q);
     return FCL_OK;
+}
+
+// Where visible key number j lies in a tensor.
+static int64_t key_place(const struct inputs *in, int64_t first, const int64_t strides[4],
+                         int64_t j)
+{
+    const struct fcl_sequences *sequences = in->reference->sequences;
+    const int64_t key = in->keys[j];
+    if (!in->problem.page)
+        return first + key * strides[2];
+    const int64_t size = sequences->page ? sequences->page : in->problem.page;
+    return first + fcl_sequences_page(&in->problem, sequences, in->sequence, key) * strides[0] +
+           key % size * strides[2];
 }
 
 static void load_k(const struct inputs *in, int64_t j)
 {
     fcl_element_load_row(in->reference->k.data, in->problem.dtype_k,
-                         in->k_first + (in->first + j) * in->k_strides[2], in->k_strides[3],
+                         key_place(in, in->k_first, in->k_strides, j), in->k_strides[3],
                          in->problem.head_dim_qk, in->line);
 }
 
 static void load_v(const struct inputs *in, int64_t j)
 {
     fcl_element_load_row(in->reference->v.data, in->problem.dtype_v,
-                         in->v_first + (in->first + j) * in->v_strides[2], in->v_strides[3],
+                         key_place(in, in->v_first, in->v_strides, j), in->v_strides[3],
                          in->problem.head_dim_v, in->line);
 }
 

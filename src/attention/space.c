@@ -192,6 +192,7 @@ static enum fcl_status shape_mma(const struct fcl_config *c, const struct fcl_pr
     const enum fcl_status status = mma_accepts("nvidia_mma", p, reason, size);
     if (status)
         return status;
+    REQUIRE(!p->page, "nvidia_mma takes no keys in pages; generic takes them");
     REQUIRE(c->items >= 32 && c->items <= 1024 && (c->items & (c->items - 1)) == 0,
             "items %d is not a power of two in 32 to 1024", c->items);
     REQUIRE(mma_row(p->head_dim_qk) / 4 <= c->items && mma_row(p->head_dim_v) / 4 <= c->items,
@@ -217,6 +218,8 @@ static enum fcl_status shape_wgmma(const struct fcl_config *c, const struct fcl_
     REQUIRE(p->pass == FCL_PASS_FORWARD, "nvidia_wgmma has no statistics pass; nvidia_mma has one");
     REQUIRE(p->softcap <= 0 && !p->sink,
             "nvidia_wgmma has no softcap and no sinks; nvidia_mma has them");
+    REQUIRE(!fcl_problem_has_sequences(p),
+            "nvidia_wgmma takes sequences of one length only; nvidia_mma takes others");
     REQUIRE(p->head_dim_qk <= 256 && p->head_dim_v <= 256 && p->head_dim_v % 8 == 0,
             "head dims %d and %d are not both up to 256, the second a multiple of 8",
             p->head_dim_qk, p->head_dim_v);
@@ -446,7 +449,7 @@ static const struct tunable generic_space[] = {
     TUNABLE(d_chunk, BELOW_AND_HEAD_DIM, 16, 32, 64),
     TUNABLE(k_chunk, BELOW_AND_ZERO, 16, 32),
     TUNABLE(dv_split, LISTED, 1, 2, 4),
-    TUNABLE(splits, WITH_FEW_QUERIES, 1, 4, 16),
+    TUNABLE(splits, WITH_FEW_QUERIES, 1, 8, 32),
 };
 
 static const struct tunable vector_space[] = {
@@ -468,7 +471,7 @@ static const struct tunable mma_space[] = {
     TUNABLE(items, LISTED, 32, 128, 256),
     TUNABLE(held, LISTED, 0, 1),
     TUNABLE(stages, LISTED, 1, 2),
-    TUNABLE(splits, LISTED, 1, 4, 16),
+    TUNABLE(splits, LISTED, 1, 8, 32),
 };
 
 static const struct tunable wgmma_space[] = {

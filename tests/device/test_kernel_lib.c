@@ -50,7 +50,7 @@ static void arguments_arrive_in_their_fields(void **state)
 {
     (void)state;
     for (size_t n = 0; n < case_count; n++) {
-        enum { LONGS = 23, FIELDS = 38 };
+        enum { LONGS = 23, OTHERS = 15, SEQUENCES = 17, FIELDS = LONGS + OTHERS + SEQUENCES };
         struct fcl_kernel_args args;
         int64_t longs[LONGS];
         cl_long out[FIELDS];
@@ -72,6 +72,9 @@ static void arguments_arrive_in_their_fields(void **state)
         args.cap_inverse = 3.5f;
         args.sinks_start = 109;
         args.score_pitch = INT64_C(1) << 34;
+        int32_t *const sequences = &args.lse_rows; // and all behind it
+        for (int i = 0; i < SEQUENCES; i++)
+            sequences[i] = 200 + i;
         const cl_long rest[] = {
             100,        101,           -102, 103,           104,           105, 106,
             -107,       bits_of(1.5f), -108, bits_of(2.5f), bits_of(3.5f), 109, INT64_C(1) << 34,
@@ -81,8 +84,10 @@ static void arguments_arrive_in_their_fields(void **state)
         test_kernels_run(&cases[n], "test_args", 1, 1, arguments);
         for (int i = 0; i < LONGS; i++)
             assert_int_equal(out[i], longs[i]);
-        for (int i = LONGS; i < FIELDS; i++)
-            assert_int_equal(out[i], rest[i - LONGS]);
+        for (int i = 0; i < OTHERS; i++)
+            assert_int_equal(out[LONGS + i], rest[i]);
+        for (int i = 0; i < SEQUENCES; i++)
+            assert_int_equal(out[LONGS + OTHERS + i], 200 + i);
     }
     arguments_arrived = 1;
 }

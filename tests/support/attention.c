@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "attention.h"
+#include "sequences.h"
 
 #define GUARD TEST_GUARD
 #define GUARD_BYTE 0x5a
@@ -70,9 +71,9 @@ void test_tensor_init(struct test_tensor *t, enum fcl_dtype dtype, const int64_t
 }
 
 static void make_tensor(struct test_tensor *t, const struct fcl_problem *p, enum fcl_dtype dtype,
-                        int64_t heads, int64_t length, int64_t dim)
+                        int64_t batch, int64_t heads, int64_t length, int64_t dim)
 {
-    const int64_t extents[4] = {p->batch, heads, length, dim};
+    const int64_t extents[4] = {batch, heads, length, dim};
     test_tensor_init(t, dtype, extents, p->layout);
 }
 
@@ -107,10 +108,15 @@ void test_attention_init(struct test_attention *a, const char *text)
     struct fcl_problem *p = &a->problem;
     p->heads_kv = p->heads_kv ? p->heads_kv : p->heads_q;
     p->head_dim_v = p->head_dim_v ? p->head_dim_v : p->head_dim_qk;
-    make_tensor(&a->q, p, p->dtype_q, p->heads_q, p->q_len, p->head_dim_qk);
-    make_tensor(&a->k, p, p->dtype_k, p->heads_kv, p->k_len, p->head_dim_qk);
-    make_tensor(&a->v, p, p->dtype_v, p->heads_kv, p->k_len, p->head_dim_v);
-    make_tensor(&a->o, p, p->dtype_o, p->heads_q, p->q_len, p->head_dim_v);
+    struct fcl_sequences *s = &a->sequences;
+    assert_int_equal(fcl_sequences_create(p, 44, s), FCL_OK);
+    const int64_t q_batch = p->varlen ? 1 : p->batch, q_len = p->varlen ? s->total_q : p->q_len;
+    const int64_t k_batch = p->page ? s->page_count : q_batch;
+    const int64_t k_len = p->page ? p->page : p->varlen ? s->total_k : p->k_len;
+    make_tensor(&a->q, p, p->dtype_q, q_batch, p->heads_q, q_len, p->head_dim_qk);
+    make_tensor(&a->k, p, p->dtype_k, k_batch, p->heads_kv, k_len, p->head_dim_qk);
+    make_tensor(&a->v, p, p->dtype_v, k_batch, p->heads_kv, k_len, p->head_dim_v);
+    make_tensor(&a->o, p, p->dtype_o, q_batch, p->heads_q, q_len, p->head_dim_v);
     test_tensor_fill(&a->q, 11, 0);
     test_tensor_fill(&a->k, 22, 1);
     test_tensor_fill(&a->v, 33, 1);
@@ -120,7 +126,7 @@ void test_attention_init(struct test_attention *a, const char *text)
             a->sinks[h] = (float)(h * 5 % 7) - 2.25f;
     }
     if (p->lse || p->pass == FCL_PASS_STATISTICS)
-        a->lse = calloc((size_t)(p->batch * p->heads_q * p->q_len) + 1, sizeof *a->lse);
+        a->lse = calloc((size_t)(q_batch * p->heads_q * q_len) + 1, sizeof *a->lse);
 }
 
 void test_attention_free(struct test_attention *a)
@@ -131,6 +137,7 @@ void test_attention_free(struct test_attention *a)
     free(a->o.data);
     free(a->lse);
     free(a->sinks);
+    fcl_sequences_free(&a->sequences);
     memset(a, 0, sizeof *a);
 }
 
@@ -224,7 +231,7 @@ enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_atten
 {
     const struct fcl_problem *p = &a->problem;
     const size_t lse_bytes =
-        a->lse ? (size_t)(p->batch * p->heads_q * p->q_len) * sizeof *a->lse : 0;
+        a->lse ? (size_t)(a->q.extents[0] * p->heads_q * a->q.extents[2]) * sizeof *a->lse : 0;
     cl_mem q = input_buffer(opencl, &a->q), k = input_buffer(opencl, &a->k);
     cl_mem v = input_buffer(opencl, &a->v), o = test_guarded_buffer(opencl, NULL, a->o.bytes);
     cl_mem lse = a->lse ? test_guarded_buffer(opencl, NULL, lse_bytes) : NULL;
@@ -244,6 +251,7 @@ enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_atten
         .softcap = a->softcap};
     args.sinks = a->sinks ? sinks_buffer(opencl, a) : NULL;
     args.sinks_offset = a->sinks ? sizeof *a->sinks : 0;
+    test_sequences_give(opencl, a, &args);
     args.workspace = workspace_buffer(opencl, plan, &args.shape);
     cl_event event = NULL;
     *outside = 0;
@@ -257,7 +265,8 @@ enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_atten
         if (lse)
             *outside |= !test_guarded_read(opencl, lse, a->lse, lse_bytes);
     }
-    cl_mem buffers[] = {q, k, v, o, lse, args.workspace, args.sinks};
+    cl_mem buffers[] = {q,          k,         v,         o,           lse,         args.workspace,
+                        args.sinks, args.cu_q, args.cu_k, args.used_q, args.used_k, args.table};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         if (buffers[i])
             clReleaseMemObject(buffers[i]);
@@ -292,19 +301,27 @@ struct fcl_comparison test_attention_compare(const struct test_attention *a, int
                                             .v = as_host(&a->v),
                                             .scale = a->scale,
                                             .softcap = a->softcap,
-                                            .sinks = a->sinks};
+                                            .sinks = a->sinks,
+                                            .sequences = &a->sequences};
     struct fcl_comparison comparison = {0};
-    for (int64_t b = 0; b < p->batch; b++)
+    for (int64_t b = 0; b < p->batch; b++) {
+        struct fcl_sequence_rows rows;
+        assert_int_equal(fcl_sequences_rows(p, &a->sequences, b, &rows), FCL_OK);
+        const int64_t batch = p->varlen ? 0 : b;
         for (int64_t h = 0; h < p->heads_q; h++)
-            for (int64_t i = 0; i < p->q_len; i++) {
-                const void *o =
-                    a->o.data + (size_t)place(&a->o, b, h, i, 0) * fcl_dtype_size(a->o.dtype);
-                const float *lse = a->lse ? &a->lse[(b * p->heads_q + h) * p->q_len + i] : NULL;
+            for (int64_t i = 0; i < rows.q_len; i++) {
+                const int64_t at = place(&a->o, batch, h, rows.q_first + i, 0);
+                const void *o = a->o.data + (size_t)at * fcl_dtype_size(a->o.dtype);
+                const float *lse =
+                    a->lse ? test_sequences_lse(a, batch, h, rows.q_first + i) : NULL;
                 assert_int_equal(fcl_reference_compare(&reference, b, h, i,
                                                        p->pass == FCL_PASS_FORWARD ? o : NULL,
                                                        a->o.strides[3], lse, unfused, &comparison),
                                  FCL_OK);
             }
+    }
+    if ((p->varlen || p->used) && !test_sequences_kept(a))
+        comparison.ratio = INFINITY;
     return comparison;
 }
 

@@ -17,9 +17,10 @@ struct test_tensor {
 struct test_attention {
     struct fcl_problem problem;
     struct test_tensor q, k, v, o;
-    float *lse;           // NULL where the problem writes none
-    float *sinks;         // NULL where the problem has none
-    float scale, softcap; // 0: the problem's
+    float *lse;                     // NULL where the problem writes none
+    float *sinks;                   // NULL where the problem has none
+    float scale, softcap;           // 0: the problem's
+    struct fcl_sequences sequences; // of a problem that has some; a test may change the numbers
 };
 
 // Makes contiguous tensors for a problem text and fills the inputs with seeded numbers of
@@ -61,7 +62,8 @@ enum fcl_status test_attention_run(struct test_opencl *opencl, struct test_atten
 enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_attention *attention,
                                    const fcl_plan *plan, int *outside);
 
-// Compares every row with the reference.
+// Compares every row of every sequence with the reference; where a row that belongs to none was
+// written, the ratio is infinite.
 struct fcl_comparison test_attention_compare(const struct test_attention *attention, int unfused);
 
 // A plan with a configuration text (NULL: the library's choice); a failure ends the test.
