@@ -242,6 +242,7 @@ static void other_paths_refuse(void **state)
     fcl_plan *plan = NULL;
     struct fcl_problem problem;
     (void)state;
+    memset(&opencl.capture, 0, sizeof opencl.capture); // it may be full
     assert_int_equal(fcl_problem_parse("fwd b2 q8 d16 used", &problem, NULL, 0), FCL_OK);
     assert_int_equal(fcl_plan_create(opencl.device, &problem,
                                      fcl_plan_options(.implementation = FCL_UNFUSED), &plan),
