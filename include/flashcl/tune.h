@@ -278,7 +278,7 @@ struct fcl_sequences {
 };
 
 // Makes metadata of a problem to try it with. Sequences have in turn 8, 3, 6, 1, 4, 7, 2 and 5
-// eighths of q_len and of k_len, rounded up; lengths used of packed ones begin with 3. Each
+// eighths of q_len and of k_len, rounded up; packed ones use three quarters of their keys. Each
 // sequence has pages of its own for k_len keys, in an order that `seed` decides. Free it with
 // fcl_sequences_free. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY; then *sequences is zeroed.
 // Thread-safety: safe.
@@ -299,6 +299,14 @@ struct fcl_sequence_rows {
 FCL_API enum fcl_status fcl_sequences_rows(const struct fcl_problem *problem,
                                            const struct fcl_sequences *sequences, int64_t s,
                                            struct fcl_sequence_rows *rows);
+
+// Checks metadata: cu_q and cu_k begin with 0, never decrease, end within total_q and total_k, with
+// no sequence longer than q_len and k_len; lengths used are within those; the pages that a sequence
+// needs are in its row of the table, and in the pool. INVALID_ARGUMENT and a reason (size bytes,
+// may be NULL) that names the first entry that is not so. Thread-safety: safe.
+FCL_API enum fcl_status fcl_sequences_validate(const struct fcl_problem *problem,
+                                               const struct fcl_sequences *sequences, char *reason,
+                                               size_t size);
 
 // The page of the pool that holds key `key` of sequence s; -1: none. Thread-safety: safe.
 FCL_API int64_t fcl_sequences_page(const struct fcl_problem *problem,

@@ -79,8 +79,11 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
     if (tile_is_loader(&t)) {
         tile_enter_loader(&t, a, q, k, v, state);
         while (tile_draw(&t, a, &w))
-            for (int n = w.last; n-- > w.first;)
+            for (int n = w.last; n-- > w.first;) {
+                if (n == w.first)
+                    tile_draw_ahead(&t, a);
                 tile_send(&t, a, &w, block_at(a, &w, n));
+            }
         return;
     }
     tile_enter_worker(&t, a->unit);
@@ -98,7 +101,7 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
         tile_commit(&s);
         tile_out_clear(&out);
         for (int n = w.last - 1; n-- > w.first;) {
-            b = block_at(a, &w, n);
+            b = block_inner(a, &w, n);
             tile_turn_take(&t);
             tile_scores_begin(&t, &s);
             tile_accumulate_begin(&t, &out, &s);

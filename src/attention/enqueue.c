@@ -215,24 +215,32 @@ static enum fcl_status enqueue_nothing(const struct fcl_plan *plan, cl_command_q
     return FCL_OK;
 }
 
-// What is passed beside the shapes; reads the arguments of an older caller too.
-static enum fcl_status check_call(const struct fcl_plan *plan, cl_command_queue queue,
-                                  const struct fcl_attention_args *args, cl_uint wait_count,
-                                  const cl_event *wait, struct fcl_attention_args *today)
+enum fcl_status fcl_plan_check(const struct fcl_plan *plan, cl_command_queue queue,
+                               const struct fcl_attention_args *args,
+                               struct fcl_attention_args *today, struct fcl_launch *launch)
 {
+    char reason[256];
     if (!plan)
         return FCL_INVALID_ARGUMENT;
     if (!queue || !args)
         return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT, "%s is NULL",
                                queue ? "args" : "queue");
-    if (wait_count && !wait)
-        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
-                               "wait is NULL, but wait_count is %u", wait_count);
     if (!fcl_struct_read(today, sizeof *today, args))
         return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
                                "args.struct_size is %zu, allowed are 8 to %zu", args->struct_size,
                                sizeof *today);
-    return fcl_queue_check(plan->device, queue);
+    enum fcl_status status = fcl_queue_check(plan->device, queue);
+    if (status)
+        return status;
+    status = fcl_launch_prepare(&plan->problem, &plan->config, fcl_device_caps(plan->device), today,
+                                launch, reason, sizeof reason);
+    if (!status && plan->implementation == FCL_UNFUSED && launch->score_groups > UINT32_MAX)
+        status = fcl_fail(reason, sizeof reason, FCL_UNSUPPORTED,
+                          "the shape needs %llu work-groups, at most %u are possible",
+                          (unsigned long long)launch->score_groups, UINT32_MAX);
+    if (status)
+        return fcl_device_fail(plan->device, status, "%s", reason);
+    return launch->empty ? FCL_OK : check_buffers(plan, today, launch);
 }
 
 enum fcl_status fcl_plan_launch(const struct fcl_plan *plan, cl_command_queue queue,
@@ -241,23 +249,14 @@ enum fcl_status fcl_plan_launch(const struct fcl_plan *plan, cl_command_queue qu
 {
     struct fcl_attention_args today;
     struct fcl_launch launch;
-    char reason[256];
-    enum fcl_status status = check_call(plan, queue, args, wait_count, wait, &today);
+    if (plan && wait_count && !wait)
+        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
+                               "wait is NULL, but wait_count is %u", wait_count);
+    const enum fcl_status status = fcl_plan_check(plan, queue, args, &today, &launch);
     if (status)
         return status;
-    status = fcl_launch_prepare(&plan->problem, &plan->config, fcl_device_caps(plan->device),
-                                &today, &launch, reason, sizeof reason);
-    if (!status && plan->implementation == FCL_UNFUSED && launch.score_groups > UINT32_MAX)
-        status = fcl_fail(reason, sizeof reason, FCL_UNSUPPORTED,
-                          "the shape needs %llu work-groups, at most %u are possible",
-                          (unsigned long long)launch.score_groups, UINT32_MAX);
-    if (status)
-        return fcl_device_fail(plan->device, status, "%s", reason);
     if (launch.empty)
         return enqueue_nothing(plan, queue, wait_count, wait, first, last);
-    status = check_buffers(plan, &today, &launch);
-    if (status)
-        return status;
     struct stage stages[STAGES];
     const int count = plan->implementation == FCL_UNFUSED
                           ? unfused_stages(plan, &today, &launch, stages)

@@ -80,11 +80,11 @@ static int64_t some_length(int64_t longest, int64_t s)
     return fcl_div_up(longest * eighths[s % 8], 8);
 }
 
-static int32_t *make_lengths(int64_t batch, int64_t longest, int64_t first)
+static int32_t *make_lengths(int64_t batch, int64_t longest)
 {
     int32_t *lengths = malloc((size_t)fcl_max(batch, 1) * sizeof *lengths);
     for (int64_t s = 0; lengths && s < batch; s++)
-        lengths[s] = (int32_t)some_length(longest, first + s);
+        lengths[s] = (int32_t)some_length(longest, s);
     return lengths;
 }
 
@@ -130,10 +130,12 @@ enum fcl_status fcl_sequences_create(const struct fcl_problem *problem, uint64_t
         if (!p.page)
             sequences->cu_k = make_starts(p.batch, p.k_len, &sequences->total_k);
     } else if (p.used) {
-        sequences->used_q = make_lengths(p.batch, p.q_len, 0);
+        sequences->used_q = make_lengths(p.batch, p.q_len);
     }
     if (p.used)
-        sequences->used_k = make_lengths(p.batch, p.k_len, p.varlen);
+        sequences->used_k = make_lengths(p.batch, p.k_len);
+    for (int64_t s = 0; s < p.batch && sequences->used_k && sequences->cu_k; s++)
+        sequences->used_k[s] -= sequences->used_k[s] / 4;
     if (p.page) {
         sequences->table_entries = fcl_div_up(p.k_len, p.page);
         sequences->page_count = p.batch * sequences->table_entries;

@@ -47,7 +47,7 @@ static int wgmma_row(int64_t columns)
     return (int)fcl_div_up(columns, 64) * 32;
 }
 
-#define WGMMA_BARRIERS 64 // floats
+#define WGMMA_BARRIERS 112 // floats, for barriers and the work of each worker
 
 // Slots of Q, which hold the output, too; then keys, values, barriers.
 static struct fcl_local_layout wgmma_layout(const struct fcl_config *c, const struct fcl_problem *p)
@@ -192,7 +192,6 @@ static enum fcl_status shape_mma(const struct fcl_config *c, const struct fcl_pr
     const enum fcl_status status = mma_accepts("nvidia_mma", p, reason, size);
     if (status)
         return status;
-    REQUIRE(!p->page, "nvidia_mma takes no keys in pages; generic takes them");
     REQUIRE(c->items >= 32 && c->items <= 1024 && (c->items & (c->items - 1)) == 0,
             "items %d is not a power of two in 32 to 1024", c->items);
     REQUIRE(mma_row(p->head_dim_qk) / 4 <= c->items && mma_row(p->head_dim_v) / 4 <= c->items,

@@ -12,8 +12,9 @@
 #include "attention/problem.h"
 #include "faults.h"
 #include "merge.h"
+#include "sequences.h"
 
-#define FAULTS_LIMIT 100
+#define FAULTS_LIMIT 200
 
 static const struct row {
     const char *problem, *config; // config NULL: the vector tile at the device's width
@@ -38,6 +39,11 @@ static const struct row {
     {"fwd b2 h4/2 q6 k70 d20/12 f32 causal-br sink lse", "row_m4n16l8k2c2g1s3", FCL_FUSED},
     {"fwd h2 q70 k130 d20/12 f32 br win=9,4 lse guard-v", NULL, FCL_FUSED},
     {"fwd h2 q45 k80 d20/12 f32 br win=40,4 lse guard-v", "generic_m16n16w64r4d16", FCL_FUSED},
+    {"fwd b3 h4/2 q19 k45 d20/12 f32 causal-br varlen lse", NULL, FCL_FUSED},
+    {"fwd b3 h4/2 q6 k70 d20/12 f32 causal-br varlen lse", "row_m4n16l8k2c2g1s3", FCL_FUSED},
+    {"fwd b3 h4/2 q19 k70 d20/12 f32 causal-br page=8 lse", NULL, FCL_FUSED},
+    {"fwd b3 h4/2 q19 k70 d20/12 f32 causal-br page=8 lse", "generic_m16n16w64r4d16", FCL_FUSED},
+    {"fwd b3 h4/2 q6 k70 d20/12 f32 causal-br page=8 lse", "row_m4n16l8k2c2g1s3", FCL_FUSED},
     {"fwd q45 k21 d20/24 f32 causal-br lse", NULL, FCL_UNFUSED},
     {"fwd q37 k45 d20/24 f32 causal-br lse", "generic_m16n16w64r4d16", FCL_UNFUSED},
 };
@@ -55,6 +61,33 @@ static void spread(struct test_tensor *t)
     test_tensor_lay(t, strides, 16);
 }
 
+static int has_sequences(const struct fcl_problem *problem)
+{
+    return problem->varlen || problem->used;
+}
+
+// What no sequence has is NaN. Of a table, rows lie further apart than they are long, and two pages
+// are outside of the pool.
+static void prepare_sequences(struct test_attention *a)
+{
+    struct fcl_sequences *s = &a->sequences;
+    const int64_t batch = a->problem.batch, stride = s->table_entries + 1;
+    int32_t *table = calloc((size_t)(batch * stride), sizeof *table);
+    assert_non_null(table);
+    for (int64_t i = 0; s->table && i < batch * s->table_entries; i++)
+        table[i / s->table_entries * stride + i % s->table_entries] = s->table[i];
+    if (s->table) {
+        table[1] = (int32_t)s->page_count;
+        table[stride] = -1;
+        s->table_stride = stride;
+        free(s->table);
+        s->table = table;
+    } else {
+        free(table);
+    }
+    test_sequences_spoil(a);
+}
+
 // Layout and values that the problem's features are about: a query that is NaN, with guard_v a
 // value that is NaN and hidden from most rows, and where every row sees the last value an infinite
 // one, which copies of it would turn into NaN.
@@ -63,7 +96,9 @@ static void prepare(struct test_attention *a, const char *problem)
     test_attention_init(a, problem);
     const struct fcl_problem *p = &a->problem;
     test_tensor_set(&a->q, 0, 0, p->q_len - 1, 3, NAN);
-    if (p->guard_v)
+    if (has_sequences(p))
+        prepare_sequences(a);
+    else if (p->guard_v)
         test_tensor_set(&a->v, 0, 0, p->k_len - 1, 5, NAN);
     else if (p->mask == FCL_MASK_NONE && p->k_len > 1)
         test_tensor_set(&a->v, 0, 0, p->k_len - 1, 5, INFINITY);
@@ -182,6 +217,8 @@ static int concerns(const struct test_fault *fault, const struct row *row)
         return row->config == NULL;
     if (!strcmp(fault->file, "attention/unfused.cl"))
         return row->implementation == FCL_UNFUSED;
+    if (!strcmp(fault->file, "lib/sequence.clh"))
+        return strstr(row->problem, "varlen") || strstr(row->problem, "page");
     return strcmp(fault->file, "attention/forward.cl") || row->implementation == FCL_FUSED;
 }
 

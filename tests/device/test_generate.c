@@ -79,8 +79,30 @@ static void generated_source_runs_anywhere(void **state)
     test_opencl_close(&opencl);
 }
 
+// What a kernel reads beyond the tensors stands behind them, in one order.
+static void metadata_are_the_last_arguments(void **state)
+{
+    static const char *const names[] = {"q",     "k",    "v",    "o",      "lse",    "args",
+                                        "sinks", "cu_q", "cu_k", "used_q", "used_k", "table"};
+    struct fcl_problem problem;
+    struct fcl_generated generated;
+    const struct fcl_caps caps = {.group_size = 1024, .local_bytes = 1 << 16};
+    (void)state;
+    assert_int_equal(
+        fcl_problem_parse("fwd b2 h2 q8 k16 d16 sink varlen page=4", &problem, NULL, 0), FCL_OK);
+    struct fcl_config config;
+    assert_int_equal(fcl_config_parse("generic_m16n16w64r4d16", &config, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_attention_generate(&problem, &caps, &config, NULL, &generated, NULL, 0),
+                     FCL_OK);
+    assert_int_equal(generated.argument_count, sizeof names / sizeof *names);
+    for (size_t i = 0; i < generated.argument_count; i++)
+        assert_string_equal(generated.arguments[i].name, names[i]);
+    fcl_generated_free(&generated);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(generated_source_runs_anywhere)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(generated_source_runs_anywhere),
+                                       cmocka_unit_test(metadata_are_the_last_arguments)};
     return cmocka_run_group_tests_name("generate", tests, NULL, NULL);
 }

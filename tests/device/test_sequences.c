@@ -195,20 +195,6 @@ static void pages_with_strides(void **state)
 
 // ---- what must not happen
 
-static uint32_t next_random(uint64_t *state)
-{
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(*state >> 32);
-}
-
-static void scramble(int32_t *numbers, int64_t count, uint64_t *random)
-{
-    for (int64_t i = 0; numbers && i < count; i++) {
-        const uint32_t x = next_random(random);
-        numbers[i] = x % 3 == 0 ? (int32_t)x : (int32_t)(x / 16 % 200) - 20;
-    }
-}
-
 // 32: whatever the metadata, nothing outside of the outputs is written.
 static void random_metadata_stays_inside(void **state)
 {
@@ -220,15 +206,11 @@ static void random_metadata_stays_inside(void **state)
         struct test_attention a;
         uint64_t random = 7;
         test_attention_init(&a, problems[n]);
-        struct fcl_sequences *s = &a.sequences;
         const int count = test_configs(&opencl, &a.problem, configs);
         for (int c = 0; c < count; c++) {
             fcl_plan *plan = test_plan(&opencl, &a.problem, FCL_FUSED, configs[c]);
             for (int i = 0; i < 20; i++) {
-                scramble(s->cu_q, 6, &random);
-                scramble(s->cu_k, 6, &random);
-                scramble(s->used_k, 5, &random);
-                scramble(s->table, 5 * s->table_entries, &random);
+                test_sequences_scramble(&a, &random);
                 assert_int_equal(test_attention_run(&opencl, &a, plan), FCL_OK);
             }
             fcl_plan_destroy(&plan);
@@ -242,7 +224,7 @@ static void other_paths_refuse(void **state)
     fcl_plan *plan = NULL;
     struct fcl_problem problem;
     (void)state;
-    memset(&opencl.capture, 0, sizeof opencl.capture); // it may be full
+    memset(&opencl.capture, 0, sizeof opencl.capture);
     assert_int_equal(fcl_problem_parse("fwd b2 q8 d16 used", &problem, NULL, 0), FCL_OK);
     assert_int_equal(fcl_plan_create(opencl.device, &problem,
                                      fcl_plan_options(.implementation = FCL_UNFUSED), &plan),
@@ -252,6 +234,32 @@ static void other_paths_refuse(void **state)
         fcl_attention_run(opencl.device, opencl.queue, NULL, NULL, NULL, NULL, &problem, NULL),
         FCL_INVALID_ARGUMENT);
     assert_non_null(strstr(opencl.capture.text, "lengths of sequences"));
+}
+
+// The call that checks names what it finds in device memory.
+static void validation_reads_device_memory(void **state)
+{
+    struct test_attention a;
+    struct fcl_attention_args args = {.struct_size = sizeof args};
+    (void)state;
+    test_attention_init(&a, "fwd b3 h2 q5 k40 d16 varlen page=8");
+    fcl_plan *plan = test_plan(&opencl, &a.problem, FCL_FUSED, NULL);
+    memset(&opencl.capture, 0, sizeof opencl.capture);
+    for (int wrong = 0; wrong < 2; wrong++) {
+        if (wrong)
+            a.sequences.table[6] = (int32_t)a.sequences.page_count;
+        test_attention_args(&opencl, &a, plan, &args);
+        assert_int_equal(fcl_attention_validate(plan, opencl.queue, &args),
+                         wrong ? FCL_INVALID_ARGUMENT : FCL_OK);
+        test_attention_args_release(&args);
+    }
+    assert_non_null(strstr(opencl.capture.text, "table[6] (page 1 of sequence 1) is 15"));
+    args.cu_q = NULL;
+    assert_int_equal(fcl_attention_validate(plan, opencl.queue, &args), FCL_INVALID_ARGUMENT);
+    assert_int_equal(fcl_attention_validate(plan, NULL, &args), FCL_INVALID_ARGUMENT);
+    assert_int_equal(fcl_attention_validate(NULL, opencl.queue, &args), FCL_INVALID_ARGUMENT);
+    fcl_plan_destroy(&plan);
+    test_attention_free(&a);
 }
 
 int main(void)
@@ -264,6 +272,7 @@ int main(void)
         cmocka_unit_test(pages_with_strides),
         cmocka_unit_test(random_metadata_stays_inside),
         cmocka_unit_test(other_paths_refuse),
+        cmocka_unit_test(validation_reads_device_memory),
     };
     if (!test_opencl_open(&opencl, NULL))
         return 77;

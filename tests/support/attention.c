@@ -226,34 +226,52 @@ static cl_mem workspace_buffer(struct test_opencl *opencl, const fcl_plan *plan,
     return buffer;
 }
 
-enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_attention *a,
-                                   const fcl_plan *plan, int *outside)
+static size_t lse_bytes(const struct test_attention *a)
+{
+    const int64_t rows = a->q.extents[0] * a->problem.heads_q * a->q.extents[2];
+    return a->lse ? (size_t)rows * sizeof *a->lse : 0;
+}
+
+void test_attention_args(struct test_opencl *opencl, const struct test_attention *a,
+                         const fcl_plan *plan, struct fcl_attention_args *args)
 {
     const struct fcl_problem *p = &a->problem;
-    const size_t lse_bytes =
-        a->lse ? (size_t)(a->q.extents[0] * p->heads_q * a->q.extents[2]) * sizeof *a->lse : 0;
-    cl_mem q = input_buffer(opencl, &a->q), k = input_buffer(opencl, &a->k);
-    cl_mem v = input_buffer(opencl, &a->v), o = test_guarded_buffer(opencl, NULL, a->o.bytes);
-    cl_mem lse = a->lse ? test_guarded_buffer(opencl, NULL, lse_bytes) : NULL;
-    struct fcl_attention_args args = {
-        .struct_size = sizeof args,
+    *args = (struct fcl_attention_args){
+        .struct_size = sizeof *args,
         .shape = {p->batch, p->heads_q, p->heads_kv, p->q_len, p->k_len},
-        .q = test_tensor_argument(q, &a->q, 0),
-        .k = test_tensor_argument(k, &a->k, 0),
-        .v = test_tensor_argument(v, &a->v, 0),
-        .o = test_tensor_argument(o, &a->o, GUARD),
-        .lse = lse,
+        .q = test_tensor_argument(input_buffer(opencl, &a->q), &a->q, 0),
+        .k = test_tensor_argument(input_buffer(opencl, &a->k), &a->k, 0),
+        .v = test_tensor_argument(input_buffer(opencl, &a->v), &a->v, 0),
+        .o = test_tensor_argument(test_guarded_buffer(opencl, NULL, a->o.bytes), &a->o, GUARD),
+        .lse = a->lse ? test_guarded_buffer(opencl, NULL, lse_bytes(a)) : NULL,
         .lse_offset = GUARD,
         .scale = a->scale,
         .window = p->window,
         .window_left = p->window_left,
         .window_right = p->window_right,
         .softcap = a->softcap};
-    args.sinks = a->sinks ? sinks_buffer(opencl, a) : NULL;
-    args.sinks_offset = a->sinks ? sizeof *a->sinks : 0;
-    test_sequences_give(opencl, a, &args);
-    args.workspace = workspace_buffer(opencl, plan, &args.shape);
+    args->sinks = a->sinks ? sinks_buffer(opencl, a) : NULL;
+    args->sinks_offset = a->sinks ? sizeof *a->sinks : 0;
+    test_sequences_give(opencl, a, args);
+    args->workspace = workspace_buffer(opencl, plan, &args->shape);
+}
+
+void test_attention_args_release(const struct fcl_attention_args *args)
+{
+    cl_mem buffers[] = {args->q.buffer, args->k.buffer, args->v.buffer, args->o.buffer,
+                        args->lse,      args->sinks,    args->cu_q,     args->cu_k,
+                        args->used_q,   args->used_k,   args->table,    args->workspace};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        if (buffers[i])
+            clReleaseMemObject(buffers[i]);
+}
+
+enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_attention *a,
+                                   const fcl_plan *plan, int *outside)
+{
+    struct fcl_attention_args args;
     cl_event event = NULL;
+    test_attention_args(opencl, a, plan, &args);
     *outside = 0;
     const enum fcl_status status =
         fcl_attention_enqueue(plan, opencl->queue, &args, 0, NULL, &event);
@@ -261,15 +279,11 @@ enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_atten
         assert_non_null(event);
         assert_int_equal(clWaitForEvents(1, &event), CL_SUCCESS);
         clReleaseEvent(event);
-        *outside = !test_guarded_read(opencl, o, a->o.data, a->o.bytes);
-        if (lse)
-            *outside |= !test_guarded_read(opencl, lse, a->lse, lse_bytes);
+        *outside = !test_guarded_read(opencl, args.o.buffer, a->o.data, a->o.bytes);
+        if (args.lse)
+            *outside |= !test_guarded_read(opencl, args.lse, a->lse, lse_bytes(a));
     }
-    cl_mem buffers[] = {q,          k,         v,         o,           lse,         args.workspace,
-                        args.sinks, args.cu_q, args.cu_k, args.used_q, args.used_k, args.table};
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        if (buffers[i])
-            clReleaseMemObject(buffers[i]);
+    test_attention_args_release(&args);
     return status;
 }
 

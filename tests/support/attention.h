@@ -62,6 +62,12 @@ enum fcl_status test_attention_run(struct test_opencl *opencl, struct test_atten
 enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_attention *attention,
                                    const fcl_plan *plan, int *outside);
 
+// Makes buffers of the tensors and whatever else a launch takes, and its arguments; and releases
+// the buffers.
+void test_attention_args(struct test_opencl *opencl, const struct test_attention *attention,
+                         const fcl_plan *plan, struct fcl_attention_args *args);
+void test_attention_args_release(const struct fcl_attention_args *args);
+
 // Compares every row of every sequence with the reference; where a row that belongs to none was
 // written, the ratio is infinite.
 struct fcl_comparison test_attention_compare(const struct test_attention *attention, int unfused);

@@ -47,6 +47,32 @@ void test_sequences_give(struct test_opencl *opencl, const struct test_attention
     args->page = s->page ? s->page : a->problem.page;
 }
 
+static uint32_t next_random(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(*state >> 32);
+}
+
+// Some far away, most near what they could be.
+static void scramble(int32_t *numbers, int64_t count, uint64_t *random)
+{
+    for (int64_t i = 0; numbers && i < count; i++) {
+        const uint32_t x = next_random(random);
+        numbers[i] = x % 3 == 0 ? (int32_t)x : (int32_t)(x / 16 % 200) - 20;
+    }
+}
+
+void test_sequences_scramble(struct test_attention *a, uint64_t *random)
+{
+    struct fcl_sequences *s = &a->sequences;
+    const int64_t batch = a->problem.batch;
+    scramble(s->cu_q, batch + 1, random);
+    scramble(s->cu_k, batch + 1, random);
+    scramble(s->used_q, batch, random);
+    scramble(s->used_k, batch, random);
+    scramble(s->table, batch * (s->table_stride ? s->table_stride : s->table_entries), random);
+}
+
 // ---- places
 
 const float *test_sequences_lse(const struct test_attention *a, int64_t batch, int64_t h,

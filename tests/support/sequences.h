@@ -17,6 +17,9 @@ const float *test_sequences_lse(const struct test_attention *attention, int64_t 
 // Whether the rows of the outputs that belong to no sequence are still as they were.
 int test_sequences_kept(const struct test_attention *attention);
 
+// Replaces the metadata by numbers of all kinds.
+void test_sequences_scramble(struct test_attention *attention, uint64_t *random);
+
 // Makes all rows of K and V that no sequence has NaN.
 void test_sequences_spoil(struct test_attention *attention);
 

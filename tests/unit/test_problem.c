@@ -97,6 +97,10 @@ static void formatting_is_shortest_and_round_trips(void **state)
         {"fwd softcap=30 q1 d64 lse", "fwd q1 d64 softcap=30 lse"},
         {"fwd q1 d64 softcap=0", "fwd q1 d64"},
         {"fwd lse sink q1 d64", "fwd q1 d64 sink lse"},
+        {"fwd used varlen q1 d64 layout=bhsd", "fwd q1 d64 varlen used"},
+        {"fwd page=16 used q1 d64 layout=bshd", "fwd q1 d64 page=16 layout=bshd"},
+        {"fwd varlen page=1 q1 d64", "fwd q1 d64 varlen page=1"},
+        {"fwd page=0 q1 d64", "fwd q1 d64"},
         {"fwd q1 d64 br win=-1,-1", "fwd q1 d64"}, // hides nothing
         {"fwd q1 d64 win=-1,-1", "fwd q1 d64"},
         {"fwd q1 d64 tl", "fwd q1 d64"},
@@ -186,6 +190,7 @@ static void wrong_words_are_named(void **state)
         {"fwd q1 d64 h6/4", "heads_q is 6", "heads_kv, 4"},
         {"fwd q1 d64 softcap=-3", "`softcap=-3`", "from 0 to 1000000"},
         {"fwd q1 d64 softcap=", "`softcap=`", "softcap=N"},
+        {"fwd q1 d64 page=-1", "`page=-1`", "from 0 to 1073741824"},
         {"fwd q1 d64 win=3,4", "mask is none", "causal-tl, causal-br, tl and br"},
         {"fwd q1 d64 br win=3", "`win=3`", "win=LEFT,RIGHT"},
         {"fwd q1 d64 br win=", "`win=`", "win=LEFT,RIGHT"},
@@ -408,6 +413,8 @@ static void classes_say_what_is_baked_in(void **state)
          "fused fwd d64 f32 causal win=128,-1 bh0 q3 k3 g1"},
         {"fwd q5 d64 softcap=30 lse", FCL_FUSED, "fused fwd d64 f32 softcap=1 lse bh0 q3 k3 g1"},
         {"fwd q5 d64 sink lse", FCL_FUSED, "fused fwd d64 f32 sink lse bh0 q3 k3 g1"},
+        {"fwd q5 d64 varlen used", FCL_FUSED, "fused fwd d64 f32 varlen used bh0 q3 k3 g1"},
+        {"fwd q5 d64 page=64", FCL_FUSED, "fused fwd d64 f32 page=1 bh0 q3 k3 g1"},
         {"fwd q5 d64 br win=0,3", FCL_FUSED, "fused fwd d64 f32 win=0,4 bh0 q3 k3 g1"},
     };
     for (size_t i = 0; i < FCL_COUNT(cases); i++) {

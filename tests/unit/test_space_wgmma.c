@@ -48,6 +48,8 @@ static void defaults_follow_the_head_dims(void **state)
     } rows[] = {
         {"fwd b4 h32 q4096 d64 f16", "nvidia_wgmma_m192n128w512t2a1"},
         {"fwd b4 h32 q4096 d64 bf16 causal-br lse", "nvidia_wgmma_m192n128w512t2a1"},
+        {"fwd b4 h32 q512 d64 f16", "nvidia_wgmma_m192n128w512t2a1"},
+        {"fwd b4 h32 q512 d64 f16 causal-br", X128},
         {"fwd b4 h32 q4096 d80 f16", X128},
         {"fwd b4 h32 q4096 d96 f16", X128},
         {"fwd b4 h32/8 q4096 d128 f16 causal-br", X128},
@@ -111,6 +113,8 @@ static void what_it_is_not_for_is_refused_with_a_reason(void **state)
         {"lse h8 q64 d64 f16", X128, "no statistics pass"},
         {"fwd h8 q64 d64 f16 softcap=30", X128, "no softcap"},
         {"fwd h8 q64 d64 f16 sink", X128, "no sinks"},
+        {"fwd h8 q64 d64 f16 used", X128, "sequences of one length only"},
+        {"fwd h8 q64 d64 f16 varlen", X128, "sequences of one length only"},
         {"fwd h8 q64 d64 f16", "nvidia_wgmma_m64n128w256t2", "block_m 64"},
         {"fwd h8 q64 d64 f16", "nvidia_wgmma_m128n128w512t2", "items 512"},
         {"fwd h8 q64 d64 f16", "nvidia_wgmma_m128n40w384t2", "block_n 40"},
@@ -122,7 +126,7 @@ static void what_it_is_not_for_is_refused_with_a_reason(void **state)
         {"fwd h8/2 q64 d64 f16", "nvidia_wgmma_m128n128w384t2g1", "packed 1"},
         {"fwd h8 q64 d128 f16", "nvidia_wgmma_m192n96w512t2", "136 registers"},
         {"fwd h8 q64 d128 f16", "nvidia_wgmma_m128n192w384t2", "208 registers"},
-        {"fwd h8 q64 d256 f16", "nvidia_wgmma_m128n64w384t2a1", "262400 bytes of local memory"},
+        {"fwd h8 q64 d256 f16", "nvidia_wgmma_m128n64w384t2a1", "262592 bytes of local memory"},
     };
     const struct fcl_caps caps = nvidia(90);
     test_refusals(&caps, rows, FCL_COUNT(rows));
@@ -135,14 +139,14 @@ static void local_memory_holds_slots_of_q_stages_and_barriers(void **state)
         const char *problem, *config;
         size_t bytes;
     } rows[] = {
-        {"fwd h8 q64 d128 f16", X128, (2 * 128 + 4 * 128) * 256 + 256},
-        {"fwd h8 q64 d96 f16", X128, (2 * 128 + 4 * 128) * 256 + 256}, // whole chunks
-        {"fwd h8 q64 d64 f16", "nvidia_wgmma_m192n128w512t2a1", (2 * 192 + 4 * 128) * 128 + 256},
-        {"fwd h8 q64 d256 f16", "nvidia_wgmma_m128n64w384t2", (128 + 4 * 64) * 512 + 256},
+        {"fwd h8 q64 d128 f16", X128, (2 * 128 + 4 * 128) * 256 + 448},
+        {"fwd h8 q64 d96 f16", X128, (2 * 128 + 4 * 128) * 256 + 448}, // whole chunks
+        {"fwd h8 q64 d64 f16", "nvidia_wgmma_m192n128w512t2a1", (2 * 192 + 4 * 128) * 128 + 448},
+        {"fwd h8 q64 d256 f16", "nvidia_wgmma_m128n64w384t2", (128 + 4 * 64) * 512 + 448},
         {"fwd h8 q64 d192/128 f16", "nvidia_wgmma_m128n96w384t2a1",
-         (2 * 128 + 2 * 96) * 384 + 2 * 96 * 256 + 256},
+         (2 * 128 + 2 * 96) * 384 + 2 * 96 * 256 + 448},
         {"fwd h8 q64 d64/128 f16", "nvidia_wgmma_m128n64w384t3", // O leaves through Q
-         128 * 256 + 3 * 64 * (128 + 256) + 256},
+         128 * 256 + 3 * 64 * (128 + 256) + 448},
     };
     for (size_t i = 0; i < FCL_COUNT(rows); i++) {
         const struct fcl_problem problem = test_problem(rows[i].problem);

@@ -35,6 +35,9 @@ static const char problem_help[] =
     "                      or with tl or br, which say from which corner\n"
     "  softcap=C           scores become C tanh(score / C)\n"
     "  sink                a logit more for each query head, without a value\n"
+    "  varlen              packed sequences of lengths up to q and k\n"
+    "  used                padded sequences with lengths of their own\n"
+    "  page=N              keys and values in pages of N rows\n"
     "  lse guard-v strided layout=bhsd|bshd align=BYTES\n";
 
 static const char exit_help[] =
