@@ -184,8 +184,10 @@ struct fcl_attention_args {
     int64_t window_left, window_right; // keys beside i' that a query sees; -1: unbounded
     cl_mem sinks; // fp32 [heads_q], natural logits, -INFINITY for none; used when the problem
                   // says `sink`
-    size_t sinks_offset; // bytes, a multiple of 4
-    float softcap;       // above 0, of a problem with a softcap; 0: as the problem says
+    size_t sinks_offset;  // bytes, a multiple of 4
+    float softcap;        // above 0, of a problem with a softcap; 0: as the problem says
+    cl_mem slopes;        // fp32 [heads_q]; used when the problem says `alibi=given`
+    size_t slopes_offset; // bytes, a multiple of 4
 };
 
 #ifndef __cplusplus
@@ -209,8 +211,8 @@ enum fcl_argument_kind { FCL_ARGUMENT_BUFFER, FCL_ARGUMENT_BYTES };
 
 // One kernel argument, in order.
 struct fcl_argument {
-    // "q", "k", "v", "o", "lse", "args", then "workspace" (nvidia_wgmma), "sinks" (problems with
-    // them)
+    // "q", "k", "v", "o", "lse", "args", then of kernels that have them "workspace" (nvidia_wgmma),
+    // "sinks", "slopes"
     const char *name;
     enum fcl_argument_kind kind;
     size_t size;       // of BYTES; of a workspace, whose first 128 bytes are 0 before each launch
@@ -225,7 +227,7 @@ struct fcl_generated {
     size_t group_size;  // local size; the grid is one-dimensional
     size_t groups;      // work-groups for the problem's own lengths
     size_t local_bytes; // local memory declared by the kernel
-    struct fcl_argument arguments[8];
+    struct fcl_argument arguments[10];
     size_t argument_count;
     void *storage; // the library's own
 };

@@ -272,8 +272,9 @@ struct fcl_reference {
     const struct fcl_problem *problem;
     struct fcl_host_tensor q, k, v;
     float scale;
-    float softcap;      // 0: the problem's
-    const float *sinks; // a logit for each query head, where the problem says so
+    float softcap;       // 0: the problem's
+    const float *sinks;  // a logit for each query head, where the problem says so
+    const float *slopes; // one for each query head, where the problem says `alibi=given`
 };
 
 // One row of attention: batch b, query head h, query i. `o` and `magnitude` hold head_dim_v

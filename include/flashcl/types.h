@@ -90,7 +90,7 @@ enum fcl_pass {
 
 // Which keys a query may see. Alignment is explicit and never inferred from shapes: query i stands
 // at i' = i (top-left) or i' = i + k_len - q_len (bottom-right). Causal, it sees keys j <= i'. The
-// last two only align, for what is measured from i', such as a window; without that they are the
+// last two only align, for what is measured from i', a window or ALiBi; without that they are the
 // same as NONE.
 enum fcl_mask {
     FCL_MASK_NONE = 0,
@@ -104,6 +104,16 @@ enum fcl_mask {
 // batch, sequence, head, dim.
 enum fcl_layout { FCL_LAYOUT_BHSD = 0, FCL_LAYOUT_BSHD };
 
+// Attention with linear biases (Press et al. 2022): a score loses slope * |i' - j|, where i' is
+// where the query stands. The standard slopes of n heads are 2^(-8 / n), 2^(-16 / n), ..., where n
+// is a power of two; else those of the power of two below n, and for the rest of the heads every
+// second one of twice that power, from the first on.
+enum fcl_alibi {
+    FCL_ALIBI_NONE = 0,
+    FCL_ALIBI_STANDARD,
+    FCL_ALIBI_GIVEN // a slope for each query head is an argument of a launch
+};
+
 // One attention problem. Everything up to `strided` is baked into a kernel, except batch, heads and
 // lengths: they are hints for choosing a configuration and exact only where a call says so.
 //
@@ -112,8 +122,8 @@ enum fcl_layout { FCL_LAYOUT_BHSD = 0, FCL_LAYOUT_BSHD };
 //     fwd b2 h32/8 q4096 k4096 d192/128 f16 causal-br lse layout=bshd align=4
 // pass fwd or lse; h, d: query/key-value pairs, one number for both; f32, f16 or bf16 for all four
 // tensors or one each as q:f16 k:bf16 v:f32 o:f32; none, causal-tl, causal-br, tl or br; win=L,R;
-// softcap=C; sink; lse; guard-v; strided; layout=bhsd|bshd; align=BYTES. Defaults: b1 h1, k as q,
-// f32, none.
+// softcap=C; alibi or alibi=given; sink; lse; guard-v; strided; layout=bhsd|bshd; align=BYTES.
+// Defaults: b1 h1, k as q, f32, none.
 struct fcl_problem {
     size_t struct_size; // sizeof(struct fcl_problem), set by fcl_problem() or fcl_problem_init
     enum fcl_pass pass;
@@ -142,6 +152,8 @@ struct fcl_problem {
     int sink;    // 1: each query head has one more logit, a number of a launch, that takes part in
                  // the softmax as a key without a value. LSE includes it: of a row without keys, O
                  // is 0 and LSE is the sink
+    enum fcl_alibi alibi; // added to scores after the cap. `mask` says what i' is: NONE is not
+                          // allowed
 };
 
 #define FCL_HEAD_DIM_LIMIT 1024

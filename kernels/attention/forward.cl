@@ -20,10 +20,13 @@
 #include "lib/score.clh"
 #include "tile/tile.clh"
 #include "lib/steps.clh"
+#if FCL_ALIBI
+#include "lib/alibi.clh"
+#endif
 
 kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k, global const void *v,
                                       global void *o, global float *lse,
-                                      const fcl_args args FCL_TILE_STATE FCL_SINKS)
+                                      const fcl_args args FCL_TILE_STATE FCL_SINKS FCL_SLOPES)
 {
     const fcl_args *a = &args;
 #if FCL_TILE_OVERLAP
@@ -46,13 +49,17 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
 #pragma unroll
     for (int band = 0; band < FCL_BANDS; band++)
         softmax_start(&x[band]);
+#if FCL_ALIBI
+    fcl_rows slope[FCL_BANDS];
+    slopes_find(&t, slope, a, &w FCL_PASS_SLOPES);
+#endif
     const fcl_view keys = view_k(a, &w, k), values = view_v(a, &w, v);
     if (w.first < w.last) // a part of the keys may be empty
         tile_walk_start(&t, keys, values, block_at(a, &w, FCL_ASCENDING ? w.first : w.last - 1));
     for (int n = 0; n < w.last - w.first; n++) {
         const fcl_block b = block_at(a, &w, FCL_ASCENDING ? w.first + n : w.last - 1 - n);
         tile_walk(&t, keys, values, &w, b);
-        tile_scores(&t, &s, &left, keys, FCL_DTYPE_K, FCL_HEAD_QK, a, &w, b);
+        tile_scores(&t, &s, &left, keys, FCL_DTYPE_K, FCL_HEAD_QK, a, &w, b FCL_SLOPE(slope));
 #pragma unroll
         for (int band = 0; band < FCL_BANDS; band++) {
             const fcl_rows top = tile_top(&t, &s, band);

@@ -94,6 +94,9 @@ static enum fcl_status make_tensors(struct fcl_bench *bench, enum fcl_fill fill,
     if (!status && p->sink)
         status = make_input(bench, &bench->sinks, &a->sinks, FCL_F32, (size_t)p->heads_q, 1, fill,
                             seed + 4);
+    if (!status && p->alibi == FCL_ALIBI_GIVEN)
+        status = make_input(bench, &bench->slopes, &a->slopes, FCL_F32, (size_t)p->heads_q, 1,
+                            FCL_FILL_PLAIN, seed + 5);
     if (!status && p->pass == FCL_PASS_FORWARD) {
         bench->o_bytes = queries * dv * fcl_dtype_size(p->dtype_o);
         status = make_output(bench, &a->o.buffer, bench->o_bytes);
@@ -153,7 +156,7 @@ void fcl_bench_finish(struct fcl_bench *bench)
 {
     cl_mem buffers[] = {bench->args.q.buffer, bench->args.k.buffer, bench->args.v.buffer,
                         bench->args.o.buffer, bench->args.lse,      bench->args.workspace,
-                        bench->args.sinks};
+                        bench->args.sinks,    bench->args.slopes};
     for (size_t i = 0; i < FCL_COUNT(buffers); i++)
         if (buffers[i])
             clReleaseMemObject(buffers[i]);
@@ -163,6 +166,7 @@ void fcl_bench_finish(struct fcl_bench *bench)
     free(bench->k);
     free(bench->v);
     free(bench->sinks);
+    free(bench->slopes);
     *bench = (struct fcl_bench){0};
 }
 
@@ -304,7 +308,8 @@ enum fcl_status fcl_bench_compare(const struct fcl_bench *bench, const struct fc
                                         .q = {.data = bench->q, .dtype = p->dtype_q},
                                         .k = {.data = bench->k, .dtype = p->dtype_k},
                                         .v = {.data = bench->v, .dtype = p->dtype_v},
-                                        .sinks = (const float *)(const void *)bench->sinks},
+                                        .sinks = (const float *)(const void *)bench->sinks,
+                                        .slopes = (const float *)(const void *)bench->slopes},
                           .o = o,
                           .lse = lse,
                           .unfused = plan->implementation == FCL_UNFUSED,

@@ -12,7 +12,7 @@ struct stage {
     cl_kernel kernel;
     uint64_t groups;
     size_t local; // work-items of a group
-    struct kernel_argument arguments[7];
+    struct kernel_argument arguments[8];
     cl_uint count;
     cl_mem state;
     size_t state_start;
@@ -81,6 +81,7 @@ static enum fcl_status check_buffers(const struct fcl_plan *plan,
         {"o", args->o.buffer, launch->o_end},
         {"lse", args->lse, launch->lse_end},
         {"sinks", args->sinks, launch->sinks_end},
+        {"slopes", args->slopes, launch->slopes_end},
         {"workspace", args->workspace,
          plan->implementation == FCL_UNFUSED ? launch->score_bytes
          : launch->state_bytes               ? launch->state_start + launch->state_bytes
@@ -156,6 +157,19 @@ static struct failure enqueue_stages(cl_command_queue queue, const struct stage 
 
 #define STAGES FCL_PROGRAM_KERNELS
 
+static void add_buffer(struct stage *stage, const cl_mem *buffer, int present)
+{
+    if (present)
+        stage->arguments[stage->count++] = (struct kernel_argument){sizeof *buffer, buffer};
+}
+
+// What the problem adds to scores, in the order of the kernels' arguments.
+static void add_buffers_of_scores(struct stage *stage, const struct fcl_problem *problem,
+                                  const struct fcl_attention_args *args)
+{
+    add_buffer(stage, &args->slopes, problem->alibi == FCL_ALIBI_GIVEN);
+}
+
 // The stages of a fused launch: the kernel; before it, a state is cleared; after it, splits are
 // joined.
 static int fused_stages(const struct fcl_plan *plan, const struct fcl_attention_args *args,
@@ -177,9 +191,11 @@ static int fused_stages(const struct fcl_plan *plan, const struct fcl_attention_
                         BUFFER(args->v.buffer),
                         {sizeof(cl_mem), split ? &args->workspace : &args->o.buffer},
                         {sizeof(cl_mem), split ? &args->workspace : &args->lse},
-                        {sizeof launch->args, split ? &launch->part_args : &launch->args},
-                        {sizeof(cl_mem), state ? &args->workspace : &args->sinks}},
-                       .count = state || plan->problem.sink ? 7 : 6};
+                        {sizeof launch->args, split ? &launch->part_args : &launch->args}},
+                       .count = 6};
+    add_buffer(&stages[count - 1], &args->workspace, state);
+    add_buffer(&stages[count - 1], &args->sinks, plan->problem.sink);
+    add_buffers_of_scores(&stages[count - 1], &plan->problem, args);
     if (split)
         stages[count++] = (struct stage){kernels[1],
                                          launch->combine_groups,
@@ -204,6 +220,7 @@ static int unfused_stages(const struct fcl_plan *plan, const struct fcl_attentio
         local,
         {BUFFER(args->q.buffer), BUFFER(args->k.buffer), BUFFER(args->workspace), bytes},
         .count = 4};
+    add_buffers_of_scores(&stages[0], &plan->problem, args);
     stages[1] =
         (struct stage){kernels[1],
                        launch->row_groups,

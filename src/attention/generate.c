@@ -50,26 +50,30 @@ static enum fcl_status prepare(const struct fcl_problem *problem, const struct f
                                             .v = {.buffer = buffer},
                                             .o = {.buffer = buffer},
                                             .lse = buffer,
-                                            .sinks = buffer};
+                                            .sinks = buffer,
+                                            .slopes = buffer};
     return fcl_launch_prepare(problem, config, caps, &args, launch, reason, size);
 }
 
-static void list_arguments(const struct fcl_launch *launch, int sink,
+static void add_buffer(struct fcl_generated *generated, const char *name, size_t size, int present)
+{
+    if (present)
+        generated->arguments[generated->argument_count++] =
+            (struct fcl_argument){name, FCL_ARGUMENT_BUFFER, size, NULL};
+}
+
+static void list_arguments(const struct fcl_launch *launch, const struct fcl_problem *problem,
                            struct fcl_generated *generated)
 {
     static const char *const names[] = {"q", "k", "v", "o", "lse"};
     struct generated_storage *storage = generated->storage;
     for (size_t i = 0; i < FCL_COUNT(names); i++)
-        generated->arguments[generated->argument_count++] =
-            (struct fcl_argument){names[i], FCL_ARGUMENT_BUFFER, 0, NULL};
+        add_buffer(generated, names[i], 0, 1);
     generated->arguments[generated->argument_count++] =
         (struct fcl_argument){"args", FCL_ARGUMENT_BYTES, sizeof storage->args, &storage->args};
-    if (launch->state_bytes)
-        generated->arguments[generated->argument_count++] = (struct fcl_argument){
-            "workspace", FCL_ARGUMENT_BUFFER, (size_t)launch->state_bytes, NULL};
-    if (sink)
-        generated->arguments[generated->argument_count++] =
-            (struct fcl_argument){"sinks", FCL_ARGUMENT_BUFFER, 0, NULL};
+    add_buffer(generated, "workspace", (size_t)launch->state_bytes, launch->state_bytes > 0);
+    add_buffer(generated, "sinks", 0, problem->sink);
+    add_buffer(generated, "slopes", 0, problem->alibi == FCL_ALIBI_GIVEN);
 }
 
 static enum fcl_status fill(const struct fcl_problem *problem, const struct fcl_config *config,
@@ -95,7 +99,7 @@ static enum fcl_status fill(const struct fcl_problem *problem, const struct fcl_
     generated->group_size = fcl_config_group_size(config);
     generated->groups = (size_t)launch.groups;
     generated->local_bytes = fcl_config_local_bytes(config, problem);
-    list_arguments(&launch, problem->sink, generated);
+    list_arguments(&launch, problem, generated);
     return FCL_OK;
 }
 

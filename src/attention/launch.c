@@ -200,19 +200,20 @@ static enum fcl_status prepare_lse(const struct fcl_attention_args *args, const 
     return FCL_OK;
 }
 
-static enum fcl_status prepare_sinks(const struct fcl_attention_args *args,
-                                     const struct fcl_shape *s, struct fcl_launch *launch,
+// A number for each query head: where it starts and ends in the buffer.
+static enum fcl_status prepare_heads(const char *name, cl_mem buffer, size_t offset,
+                                     const struct fcl_shape *s, int32_t *start, uint64_t *end,
                                      char *reason, size_t size)
 {
-    if (!args->sinks)
+    if (!buffer)
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
-                        "sinks is NULL, but the plan's problem reads them");
-    if (args->sinks_offset % sizeof(float) || args->sinks_offset > INT32_MAX)
+                        "%s is NULL, but the plan's problem reads them", name);
+    if (offset % sizeof(float) || offset > INT32_MAX)
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
-                        "sinks_offset is %zu bytes, allowed are multiples of 4 up to %d",
-                        args->sinks_offset, INT32_MAX);
-    launch->sinks_end = args->sinks_offset + (uint64_t)s->heads_q * sizeof(float);
-    launch->args.sinks_start = (int32_t)(args->sinks_offset / sizeof(float));
+                        "%s_offset is %zu bytes, allowed are multiples of 4 up to %d", name, offset,
+                        INT32_MAX);
+    *end = offset + (uint64_t)s->heads_q * sizeof(float);
+    *start = (int32_t)(offset / sizeof(float));
     return FCL_OK;
 }
 
@@ -374,7 +375,11 @@ static enum fcl_status prepare_tensors(const struct fcl_problem *p, const struct
     if (!status && (p->lse || p->pass == FCL_PASS_STATISTICS))
         status = prepare_lse(args, s, launch, reason, size);
     if (!status && p->sink)
-        status = prepare_sinks(args, s, launch, reason, size);
+        status = prepare_heads("sinks", args->sinks, args->sinks_offset, s, &a->sinks_start,
+                               &launch->sinks_end, reason, size);
+    if (!status && p->alibi == FCL_ALIBI_GIVEN)
+        status = prepare_heads("slopes", args->slopes, args->slopes_offset, s, &a->slopes_start,
+                               &launch->slopes_end, reason, size);
     return status;
 }
 
@@ -393,6 +398,9 @@ static void prepare_numbers(const struct fcl_problem *p, const struct fcl_shape 
     if (fcl_problem_bounds_left(p))
         a->first = (int32_t)fcl_max(shift - fcl_problem_reach_left(p), -s->q_len);
     a->unit = (scale != 0.0f ? scale : 1.0f / sqrtf((float)p->head_dim_qk)) * LOG2_E;
+    a->place = p->alibi ? (int32_t)shift : 0;
+    a->slope_heads = fcl_alibi_heads(s->heads_q);
+    a->slope_step = 8.0f / (float)a->slope_heads;
     a->cap = softcap * LOG2_E;
     a->cap_inverse = softcap > 0.0f ? 1.0f / a->cap : 0.0f;
 }
@@ -420,11 +428,11 @@ static enum fcl_status take_window(const struct fcl_problem *problem,
         p->window_left = args->window_left;
         p->window_right = args->window_right;
     }
-    if (p->window && s->q_len + s->k_len > POSITION_LIMIT)
-        return fcl_fail(
-            reason, size, FCL_UNSUPPORTED,
-            "shape.q_len + shape.k_len is %lld, with a window at most %lld are possible",
-            (long long)(s->q_len + s->k_len), (long long)POSITION_LIMIT);
+    if ((p->window || p->alibi) && s->q_len + s->k_len > POSITION_LIMIT)
+        return fcl_fail(reason, size, FCL_UNSUPPORTED,
+                        "shape.q_len + shape.k_len is %lld, with %s at most %lld are possible",
+                        (long long)(s->q_len + s->k_len), p->window ? "a window" : "alibi",
+                        (long long)POSITION_LIMIT);
     return FCL_OK;
 }
 

@@ -20,6 +20,8 @@ struct inputs {
     const struct fcl_reference *reference;
     float *q, *line, *sums; // the query; one row of K or V; head_dim_v sums
     double sink;            // a logit more, without a value; -INFINITY: none
+    double slope;           // what a score loses for each key of distance
+    int64_t place;          // where the query stands among the visible keys
     double *scores;         // `visible` of them; later their exponentials
 };
 
@@ -33,6 +35,15 @@ int64_t fcl_reference_visible(const struct fcl_problem *p, int64_t i, int64_t *f
         end = fcl_min(place + fcl_problem_reach_right(p) + 1, p->k_len);
     *first = begin;
     return fcl_max(end - begin, 0);
+}
+
+// The standard slope of a head (Press et al. 2022): 2^(-8 (h + 1) / n); beyond the power of two n,
+// every second one of the series of 2 n.
+static double alibi_slope(int64_t head, int64_t heads)
+{
+    const int64_t n = fcl_alibi_heads(heads);
+    return head < n ? exp2(-8.0 * (double)(head + 1) / (double)n)
+                    : exp2(-8.0 * (double)(2 * (head - n) + 1) / (double)(2 * n));
 }
 
 float fcl_reference_scale(float scale, int head_dim_qk)
@@ -56,7 +67,8 @@ static int64_t open_tensor(const struct fcl_host_tensor *tensor, int64_t heads, 
 static int are_usable(const struct fcl_reference *reference, const struct fcl_problem *problem,
                       int64_t visible, const struct fcl_reference_row *row)
 {
-    if (problem->sink && reference->sinks == NULL)
+    if ((problem->sink && reference->sinks == NULL) ||
+        (problem->alibi == FCL_ALIBI_GIVEN && reference->slopes == NULL))
         return 0;
     const int reads_v = row->o != NULL || row->magnitude != NULL;
     if (reference->q.data == NULL || reference->q.dtype != problem->dtype_q)
@@ -94,6 +106,10 @@ static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_
         return FCL_INVALID_ARGUMENT;
     in->scale = fcl_reference_scale(reference->scale, p->head_dim_qk);
     in->sink = p->sink ? (double)reference->sinks[h] : -INFINITY;
+    in->place = i + fcl_problem_shift(p, p->q_len, p->k_len) - in->first;
+    if (p->alibi)
+        in->slope =
+            p->alibi == FCL_ALIBI_GIVEN ? (double)reference->slopes[h] : alibi_slope(h, p->heads_q);
     in->softcap = reference->softcap != 0 ? reference->softcap : (float)p->softcap;
     const int64_t key_head = h / (p->heads_q / p->heads_kv);
     int64_t strides[4];
@@ -130,22 +146,23 @@ static void load_v(const struct inputs *in, int64_t j)
                          in->problem.head_dim_v, in->line);
 }
 
-static double exact_score(const struct inputs *in)
+static double exact_score(const struct inputs *in, int64_t j)
 {
     double dot = 0;
     for (int d = 0; d < in->problem.head_dim_qk; d++)
         dot += (double)in->q[d] * (double)in->line[d];
     const double s = (double)in->scale * dot, cap = (double)in->softcap;
-    return cap > 0 ? cap * tanh(s / cap) : s;
+    return (cap > 0 ? cap * tanh(s / cap) : s) - in->slope * (double)llabs(in->place - j);
 }
 
-static double float_score(const struct inputs *in)
+static double float_score(const struct inputs *in, int64_t j)
 {
     float dot = 0;
     for (int d = 0; d < in->problem.head_dim_qk; d++)
         dot += in->q[d] * in->line[d];
     const float s = in->scale * dot, cap = in->softcap;
-    return (double)(cap > 0 ? cap * tanhf(s / cap) : s);
+    const float added = (float)in->slope * (float)llabs(in->place - j);
+    return (double)((cap > 0 ? cap * tanhf(s / cap) : s) - added);
 }
 
 // Below the largest score by this much, a key weighs less than 2e-14: its score matters to nothing.
@@ -163,13 +180,13 @@ static double limit_of(const struct inputs *in, double largest)
 
 // Fills in->scores and row->score_limit; returns the maximum. A NaN is in no maximum; the
 // exponentials carry it on.
-static double fill_scores(const struct inputs *in, double (*score)(const struct inputs *),
+static double fill_scores(const struct inputs *in, double (*score)(const struct inputs *, int64_t),
                           struct fcl_reference_row *row)
 {
     double largest = in->sink;
     for (int64_t j = 0; j < in->visible; j++) {
         load_k(in, j);
-        double s = score(in);
+        double s = score(in, j);
         if (s < FCL_SCORE_FLOOR)
             s = FCL_SCORE_FLOOR;
         if (s > largest)

@@ -95,6 +95,9 @@ enum fcl_status fcl_attention_run(fcl_device *device, cl_command_queue queue, cl
     if (!status && full.sink)
         status = fcl_fail(reason, sizeof reason, FCL_INVALID_ARGUMENT,
                           "the simple call has no place for sinks; use a plan");
+    if (!status && full.alibi == FCL_ALIBI_GIVEN)
+        status = fcl_fail(reason, sizeof reason, FCL_INVALID_ARGUMENT,
+                          "the simple call has no place for slopes; use a plan");
     if (status)
         return fcl_device_fail(device, status, "%s", reason);
     status = find_plan(device, &full, &plan);

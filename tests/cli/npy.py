@@ -6,7 +6,8 @@ Python: the standard library only.
                                               numbers in (-1, 1), the last N rows NaN; SHAPE as 2,3,4
   npy.py spoil FILE KIND                      a file that must be refused; see KINDS
   npy.py kinds                                the kinds, one a line
-  npy.py judge Q K V O [--lse L] [--causal tl|br] [--align tl|br] [--window L,R] [--softcap C] [--sinks S.npy] [--scale S] [--layout bshd] [--bf16]
+  npy.py judge Q K V O [--lse L] [--causal tl|br] [--align tl|br] [--window L,R] [--softcap C] [--alibi] [--slopes S.npy]
+                       [--sinks S.npy] [--scale S] [--layout bshd] [--bf16]
   npy.py header FILE                          type and shape
 """
 import argparse
@@ -124,11 +125,12 @@ def view(shape, values, layout):
     return (b, h, n, d), lambda i, j, k: values[((i * h + j) * n + k) * d:][:d]
 
 
-def attention_row(q, keys, values, scale, width, cap, sink):
+def attention_row(q, keys, values, scale, width, cap, added, sink):
     """One row by definition; no keys give zeros and -inf."""
     scores = [scale * math.fsum(x * y for x, y in zip(q, k)) for k in keys]
     if cap:
         scores = [cap * math.tanh(s / cap) for s in scores]
+    scores = [s + x for s, x in zip(scores, added)]
     if not scores:
         return [0.0] * width, sink
     top = max(scores + [sink])
@@ -138,9 +140,23 @@ def attention_row(q, keys, values, scale, width, cap, sink):
     return row, top + math.log(total)
 
 
+def place_of(args, i, n, m):
+    """Where query i of n stands among m keys."""
+    return i + (m - n if "br" in (args.causal, args.align) else 0)
+
+
+def standard_slopes(n):
+    """As in the code of Press et al."""
+    if math.log2(n).is_integer():
+        start = 2 ** (-(2 ** -(math.log2(n) - 3)))
+        return [start ** (i + 1) for i in range(n)]
+    below = 2 ** math.floor(math.log2(n))
+    return standard_slopes(below) + standard_slopes(2 * below)[0::2][:n - below]
+
+
 def visible(args, i, n, m):
     """The keys that query i of n sees among m."""
-    place = i + (m - n if "br" in (args.causal, args.align) else 0)
+    place = place_of(args, i, n, m)
     left, right = map(int, args.window.split(",")) if args.window else (-1, -1)
     return [j for j in range(m) if not (args.causal and j > place or left >= 0 and j < place - left
                                         or right >= 0 and j > place + right)]
@@ -162,12 +178,14 @@ def judge(args):
         assert descr == "<f4" and tuple(shape) == expected, "lse has the wrong type or shape"
     worst = 0.0
     sinks = read(args.sinks)[2] if args.sinks else None
+    slopes = read(args.slopes)[2] if args.slopes else standard_slopes(h) if args.alibi else [0] * h
     scale = args.scale if args.scale is not None else 1 / math.sqrt(d)
     for i, j, r in ((i, j, r) for i in range(b) for j in range(h) for r in range(n)):
         seen = visible(args, r, n, m)
         head = j // (h // kv)
         row, total = attention_row(q(i, j, r), [k(i, head, x) for x in seen],
                                    [v(i, head, x) for x in seen], scale, dv, args.softcap,
+                                   [-slopes[j] * abs(place_of(args, r, n, m) - x) for x in seen],
                                    sinks[j] if sinks else -math.inf)
         worst = max([worst] + [abs(x - y) for x, y in zip(row, o(i, j, r))])
         assert not any(math.isnan(x) for x in o(i, j, r)), "NaN in the result"
@@ -200,6 +218,8 @@ def main():
     one.add_argument("--align", choices=["tl", "br"])
     one.add_argument("--window")
     one.add_argument("--softcap", type=float)
+    one.add_argument("--alibi", action="store_true")
+    one.add_argument("--slopes")
     one.add_argument("--sinks")
     one.add_argument("--scale", type=float)
     one.add_argument("--layout", choices=["bhsd", "bshd"])

@@ -35,6 +35,8 @@ static const struct row {
     {"fwd h2 q37 k70 d20/12 f32 causal-br softcap=3 lse", NULL, FCL_FUSED},
     {"fwd h2 q37 k70 d20/12 f32 causal-br softcap=3 lse", "generic_m16n16w64r4d16", FCL_FUSED},
     {"fwd b2 h4/2 q6 k70 d20/12 f32 causal-br sink lse", "row_m4n16l8k2c2g1s3", FCL_FUSED},
+    {"fwd b2 h6/2 q37 k45 d20/22 f32 br alibi lse", NULL, FCL_FUSED},
+    {"fwd b2 h6/2 q6 k70 d20/12 f32 causal-br alibi lse", "row_m4n16l8k2c2g1s3", FCL_FUSED},
     {"fwd h2 q70 k130 d20/12 f32 br win=9,4 lse guard-v", NULL, FCL_FUSED},
     {"fwd h2 q45 k80 d20/12 f32 br win=40,4 lse guard-v", "generic_m16n16w64r4d16", FCL_FUSED},
     {"fwd q45 k21 d20/24 f32 causal-br lse", NULL, FCL_UNFUSED},
@@ -177,6 +179,8 @@ static int concerns(const struct test_fault *fault, const struct row *row)
         return row->config != NULL;
     if (!strcmp(fault->file, "tile/vector.clh"))
         return row->config == NULL;
+    if (!strcmp(fault->file, "lib/alibi.clh"))
+        return strstr(row->problem, "alibi") != NULL;
     if (!strcmp(fault->file, "attention/unfused.cl"))
         return row->implementation == FCL_UNFUSED;
     return strcmp(fault->file, "attention/forward.cl") || row->implementation == FCL_FUSED;

@@ -50,7 +50,7 @@ static void arguments_arrive_in_their_fields(void **state)
 {
     (void)state;
     for (size_t n = 0; n < case_count; n++) {
-        enum { LONGS = 24, FIELDS = 38 };
+        enum { LONGS = 24, FIELDS = 42 };
         struct fcl_kernel_args args;
         int64_t longs[LONGS];
         cl_long out[FIELDS];
@@ -71,9 +71,13 @@ static void arguments_arrive_in_their_fields(void **state)
         args.cap = 2.5f;
         args.cap_inverse = 3.5f;
         args.sinks_start = 109;
-        const cl_long rest[] = {100,           101,           -102, 103,           104,
-                                105,           106,           -107, bits_of(1.5f), -108,
-                                bits_of(2.5f), bits_of(3.5f), 109,  sizeof args};
+        args.slopes_start = 110;
+        args.place = -111;
+        args.slope_heads = 112;
+        args.slope_step = 4.5f;
+        const cl_long rest[] = {100, 101,  -102,          103,  104,           105,
+                                106, -107, bits_of(1.5f), -108, bits_of(2.5f), bits_of(3.5f),
+                                109, 110,  -111,          112,  bits_of(4.5f), sizeof args};
         const struct test_argument arguments[] = {
             {TEST_OUTPUT, out, sizeof out}, {TEST_VALUE, &args, sizeof args}, {0}};
         test_kernels_run(&cases[n], "test_args", 1, 1, arguments);

@@ -113,6 +113,11 @@ void test_attention_init(struct test_attention *a, const char *text)
         for (int64_t h = 0; h < p->heads_q; h++)
             a->sinks[h] = (float)(h * 5 % 7) - 2.25f;
     }
+    if (p->alibi == FCL_ALIBI_GIVEN) {
+        a->slopes = calloc((size_t)p->heads_q, sizeof *a->slopes);
+        for (int64_t h = 0; h < p->heads_q; h++)
+            a->slopes[h] = 0.3f * (float)(h * 5 % 7) - 0.25f;
+    }
     if (p->lse || p->pass == FCL_PASS_STATISTICS)
         a->lse = calloc((size_t)(p->batch * p->heads_q * p->q_len) + 1, sizeof *a->lse);
 }
@@ -125,6 +130,7 @@ void test_attention_free(struct test_attention *a)
     free(a->o.data);
     free(a->lse);
     free(a->sinks);
+    free(a->slopes);
     memset(a, 0, sizeof *a);
 }
 
@@ -176,15 +182,18 @@ static int read_output(struct test_opencl *opencl, cl_mem buffer, void *to, size
     return whole;
 }
 
-// From the second element on.
-static cl_mem sinks_buffer(struct test_opencl *opencl, const struct test_attention *a)
+// A number for each query head, from the second element on; NULL: none.
+static cl_mem heads_buffer(struct test_opencl *opencl, const struct test_attention *a,
+                           const float *numbers)
 {
     cl_int code;
+    if (!numbers)
+        return NULL;
     const size_t heads = (size_t)a->problem.heads_q;
     float *image = malloc((heads + 2) * sizeof *image);
     assert_non_null(image);
     image[0] = image[heads + 1] = NAN;
-    memcpy(image + 1, a->sinks, heads * sizeof *image);
+    memcpy(image + 1, numbers, heads * sizeof *image);
     cl_mem buffer = clCreateBuffer(opencl->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
                                    (heads + 2) * sizeof *image, image, &code);
     assert_int_equal(code, CL_SUCCESS);
@@ -235,8 +244,9 @@ enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_atten
         .window_left = p->window_left,
         .window_right = p->window_right,
         .softcap = a->softcap};
-    args.sinks = a->sinks ? sinks_buffer(opencl, a) : NULL;
-    args.sinks_offset = a->sinks ? sizeof *a->sinks : 0;
+    args.sinks = heads_buffer(opencl, a, a->sinks);
+    args.slopes = heads_buffer(opencl, a, a->slopes);
+    args.sinks_offset = args.slopes_offset = sizeof(float);
     args.workspace = workspace_buffer(opencl, plan, &args.shape);
     cl_event event = NULL;
     *outside = 0;
@@ -250,7 +260,7 @@ enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_atten
         if (lse)
             *outside |= !read_output(opencl, lse, a->lse, lse_bytes);
     }
-    cl_mem buffers[] = {q, k, v, o, lse, args.workspace, args.sinks};
+    cl_mem buffers[] = {q, k, v, o, lse, args.workspace, args.sinks, args.slopes};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         if (buffers[i])
             clReleaseMemObject(buffers[i]);
@@ -285,7 +295,8 @@ struct fcl_comparison test_attention_compare(const struct test_attention *a, int
                                             .v = as_host(&a->v),
                                             .scale = a->scale,
                                             .softcap = a->softcap,
-                                            .sinks = a->sinks};
+                                            .sinks = a->sinks,
+                                            .slopes = a->slopes};
     struct fcl_comparison comparison = {0};
     for (int64_t b = 0; b < p->batch; b++)
         for (int64_t h = 0; h < p->heads_q; h++)

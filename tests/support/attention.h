@@ -19,6 +19,7 @@ struct test_attention {
     struct test_tensor q, k, v, o;
     float *lse;           // NULL where the problem writes none
     float *sinks;         // NULL where the problem has none
+    float *slopes;        // NULL where the problem gives none
     float scale, softcap; // 0: the problem's
 };
 

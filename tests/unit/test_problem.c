@@ -97,6 +97,9 @@ static void formatting_is_shortest_and_round_trips(void **state)
         {"fwd softcap=30 q1 d64 lse", "fwd q1 d64 softcap=30 lse"},
         {"fwd q1 d64 softcap=0", "fwd q1 d64"},
         {"fwd lse sink q1 d64", "fwd q1 d64 sink lse"},
+        {"fwd sink alibi q1 d64 causal-tl", "fwd q1 d64 causal-tl alibi sink"},
+        {"fwd q1 d64 br alibi=given", "fwd q1 d64 br alibi=given"},
+        {"fwd q1 d64 alibi=none", "fwd q1 d64"},
         {"fwd q1 d64 br win=-1,-1", "fwd q1 d64"}, // hides nothing
         {"fwd q1 d64 win=-1,-1", "fwd q1 d64"},
         {"fwd q1 d64 tl", "fwd q1 d64"},
@@ -187,6 +190,9 @@ static void wrong_words_are_named(void **state)
         {"fwd q1 d64 softcap=-3", "`softcap=-3`", "from 0 to 1000000"},
         {"fwd q1 d64 softcap=", "`softcap=`", "softcap=N"},
         {"fwd q1 d64 win=3,4", "mask is none", "causal-tl, causal-br, tl and br"},
+        {"fwd q1 d64 alibi", "mask is none", "causal-tl, causal-br, tl and br"},
+        {"fwd q1 d64 br alibi=2", "`alibi=2`", "alibi|alibi=given"},
+        {"fwd q1 d64 br alibi alibi=given", "`alibi=given`", "alibi is given twice"},
         {"fwd q1 d64 br win=3", "`win=3`", "win=LEFT,RIGHT"},
         {"fwd q1 d64 br win=", "`win=`", "win=LEFT,RIGHT"},
         {"fwd q1 d64 br win=3,", "`win=3,`", "win=LEFT,RIGHT"},
@@ -408,6 +414,9 @@ static void classes_say_what_is_baked_in(void **state)
          "fused fwd d64 f32 causal win=128,-1 bh0 q3 k3 g1"},
         {"fwd q5 d64 softcap=30 lse", FCL_FUSED, "fused fwd d64 f32 softcap=1 lse bh0 q3 k3 g1"},
         {"fwd q5 d64 sink lse", FCL_FUSED, "fused fwd d64 f32 sink lse bh0 q3 k3 g1"},
+        {"fwd q5 d64 br alibi", FCL_FUSED, "fused fwd d64 f32 alibi bh0 q3 k3 g1"},
+        {"fwd q5 d64 causal-tl alibi=given", FCL_FUSED,
+         "fused fwd d64 f32 causal alibi=given bh0 q3 k3 g1"},
         {"fwd q5 d64 br win=0,3", FCL_FUSED, "fused fwd d64 f32 win=0,4 bh0 q3 k3 g1"},
     };
     for (size_t i = 0; i < FCL_COUNT(cases); i++) {

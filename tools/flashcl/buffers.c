@@ -10,8 +10,8 @@
 
 static enum fcl_dtype tensor_type(const struct fcl_problem *problem, enum buffer_role role)
 {
-    const enum fcl_dtype types[BUFFER_COUNT] = {
-        problem->dtype_q, problem->dtype_k, problem->dtype_v, problem->dtype_o, FCL_F32, FCL_F32};
+    const enum fcl_dtype types[BUFFER_COUNT] = {problem->dtype_q, problem->dtype_k,
+                                                problem->dtype_v, problem->dtype_o}; // else FCL_F32
     return types[role];
 }
 
@@ -24,6 +24,9 @@ static int uses(const struct fcl_problem *problem, enum buffer_role role)
     if (role == BUFFER_SINKS) {
         return problem->sink;
     }
+    if (role == BUFFER_SLOPES) {
+        return problem->alibi == FCL_ALIBI_GIVEN;
+    }
     return !(statistics && (role == BUFFER_V || role == BUFFER_O));
 }
 
@@ -33,11 +36,11 @@ size_t buffers_elements(const struct fcl_problem *problem, enum buffer_role role
     if (!uses(problem, role)) {
         return 0;
     }
-    if (role == BUFFER_SINKS) {
+    if (role == BUFFER_SINKS || role == BUFFER_SLOPES) {
         return (size_t)problem->heads_q;
     }
-    const int widths[BUFFER_COUNT] = {
-        problem->head_dim_qk, problem->head_dim_qk, problem->head_dim_v, problem->head_dim_v, 1, 1};
+    const int widths[BUFFER_COUNT] = {problem->head_dim_qk, problem->head_dim_qk,
+                                      problem->head_dim_v, problem->head_dim_v, 1};
     return (size_t)problem->batch * (size_t)(key_side ? problem->heads_kv : problem->heads_q) *
            (size_t)(key_side ? problem->k_len : problem->q_len) * (size_t)widths[role];
 }
@@ -177,7 +180,8 @@ static enum fcl_status fill_one(struct session *session, struct buffers *buffers
 enum fcl_status buffers_fill(struct session *session, struct buffers *buffers,
                              const struct fcl_problem *problem)
 {
-    static const enum buffer_role inputs[] = {BUFFER_Q, BUFFER_K, BUFFER_V, BUFFER_SINKS};
+    static const enum buffer_role inputs[] = {BUFFER_Q, BUFFER_K, BUFFER_V, BUFFER_SINKS,
+                                              BUFFER_SLOPES};
     void *block = memory_get(FILL_ELEMENTS, sizeof(float));
     enum fcl_status status = FCL_OK;
     for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]) && status == FCL_OK; i++) {
@@ -205,5 +209,6 @@ struct fcl_attention_args buffers_arguments(const struct buffers *buffers,
         .window_left = problem->window_left,
         .window_right = problem->window_right,
         .softcap = (float)problem->softcap,
+        .slopes = buffers->tensors[BUFFER_SLOPES],
     };
 }

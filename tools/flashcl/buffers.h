@@ -4,7 +4,16 @@
 
 #include "session.h"
 
-enum buffer_role { BUFFER_Q, BUFFER_K, BUFFER_V, BUFFER_O, BUFFER_LSE, BUFFER_SINKS, BUFFER_COUNT };
+enum buffer_role {
+    BUFFER_Q,
+    BUFFER_K,
+    BUFFER_V,
+    BUFFER_O,
+    BUFFER_LSE,
+    BUFFER_SINKS,
+    BUFFER_SLOPES,
+    BUFFER_COUNT
+};
 
 struct buffers {
     cl_mem tensors[BUFFER_COUNT]; // NULL where the problem does not use one

@@ -34,6 +34,9 @@ static const char problem_help[] =
     "causal-*,\n"
     "                      or with tl or br, which say from which corner\n"
     "  softcap=C           scores become C tanh(score / C)\n"
+    "  alibi, alibi=given  less a slope for each key of distance: the standard one of a head, or "
+    "one\n"
+    "                      that the caller gives\n"
     "  sink                a logit more for each query head, without a value\n"
     "  lse guard-v strided layout=bhsd|bshd align=BYTES\n";
 

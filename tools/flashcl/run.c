@@ -48,9 +48,10 @@ static const struct report_column columns[] = {
 
 // The verb's own options.
 struct run_options {
-    char *q, *k, *v, *o, *lse, *sinks, *causal, *align, *window_text, *layout_text, *scale_text;
+    char *q, *k, *v, *o, *lse, *sinks, *slopes, *causal, *align, *window_text, *layout_text,
+        *scale_text;
     int softcap;
-    int bf16, guard_v, check;
+    int alibi, bf16, guard_v, check;
     long long rows;
     float scale; // 0: 1/sqrt(D)
     enum fcl_layout layout;
@@ -65,7 +66,7 @@ struct run {
     struct fcl_config config;
     const struct fcl_config *chosen; // NULL: no --config
     struct array_input q, k, v;
-    struct npy_array sinks; // without data where there are none
+    struct npy_array sinks, slopes; // without data where there are none
     struct fcl_problem problem;
     struct session session;
     fcl_plan *plan;
@@ -178,21 +179,42 @@ static int read_own(struct run_options *own, const struct options *options)
 // ---- Input ------------------------------------------------------------------------------------
 
 // One fp32 number for each query head.
-static int read_sinks(struct run *run)
+static int read_heads(const struct run *run, const char *path, struct npy_array *array)
 {
-    const struct npy_header *header = &run->sinks.header;
+    const struct npy_header *header = &array->header;
     char reason[1024];
-    if (!npy_read(run->own->sinks, &run->sinks, reason, sizeof(reason))) {
+    if (!npy_read(path, array, reason, sizeof(reason))) {
         message_error("%s", reason);
         return EXIT_USAGE;
     }
     if (header->type != NPY_F4 || header->rank != 1 || header->shape[0] != run->problem.heads_q) {
         message_error("%s holds %s of rank %d; one f4 for each of the %lld query heads is allowed",
-                      run->own->sinks, npy_type_text(header->type), header->rank,
+                      path, npy_type_text(header->type), header->rank,
                       (long long)run->problem.heads_q);
         return EXIT_USAGE;
     }
     return EXIT_OK;
+}
+
+// What is added to scores, from the files that are named.
+static int read_added(struct run *run)
+{
+    int code = EXIT_OK;
+    if (run->own->sinks != NULL) {
+        code = read_heads(run, run->own->sinks, &run->sinks);
+    }
+    if (code == EXIT_OK && run->own->slopes != NULL) {
+        code = read_heads(run, run->own->slopes, &run->slopes);
+    }
+    return code;
+}
+
+static enum fcl_alibi alibi_of(const struct run_options *own)
+{
+    if (own->slopes != NULL) {
+        return FCL_ALIBI_GIVEN;
+    }
+    return own->alibi ? FCL_ALIBI_STANDARD : FCL_ALIBI_NONE;
 }
 
 static int read_inputs(struct run *run)
@@ -211,7 +233,8 @@ static int read_inputs(struct run *run)
         fcl_problem(.mask = run->own->mask, .lse = run->own->lse != NULL,
                     .guard_v = run->own->guard_v, .softcap = run->own->softcap,
                     .sink = run->own->sinks != NULL, .window = run->own->window_text != NULL,
-                    .window_left = run->own->window[0], .window_right = run->own->window[1]);
+                    .window_left = run->own->window[0], .window_right = run->own->window[1],
+                    .alibi = alibi_of(run->own));
     if (!arrays_problem(&run->q, &run->k, &run->v, run->own->layout, run->own->bf16, &run->problem,
                         reason, sizeof(reason))) {
         message_error("%s", reason);
@@ -222,7 +245,7 @@ static int read_inputs(struct run *run)
         message_error("%s", reason);
         return status_exit(status);
     }
-    return run->own->sinks != NULL ? read_sinks(run) : EXIT_OK;
+    return read_added(run);
 }
 
 // ---- Computing --------------------------------------------------------------------------------
@@ -242,12 +265,17 @@ static enum fcl_status prepare(struct run *run)
     if (status == FCL_OK) {
         status = buffers_create(&run->session, run->plan, &run->problem, &run->buffers);
     }
-    const struct npy_array *const inputs[] = {&run->q.array, &run->k.array, &run->v.array,
-                                              &run->sinks};
-    static const enum buffer_role roles[] = {BUFFER_Q, BUFFER_K, BUFFER_V, BUFFER_SINKS};
-    for (int i = 0; i < 4 && status == FCL_OK; i++) {
-        status =
-            buffers_write(&run->session, &run->buffers, &run->problem, roles[i], inputs[i]->data);
+    const struct {
+        enum buffer_role role;
+        const void *data;
+    } inputs[] = {{BUFFER_Q, run->q.array.data},
+                  {BUFFER_K, run->k.array.data},
+                  {BUFFER_V, run->v.array.data},
+                  {BUFFER_SINKS, run->sinks.data},
+                  {BUFFER_SLOPES, run->slopes.data}};
+    for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]) && status == FCL_OK; i++) {
+        status = buffers_write(&run->session, &run->buffers, &run->problem, inputs[i].role,
+                               inputs[i].data);
     }
     run->arguments = buffers_arguments(&run->buffers, &run->problem, run->own->scale);
     return status;
@@ -349,6 +377,7 @@ static enum fcl_status compare(struct run *run)
         .v = {.data = run->v.array.data, .dtype = p->dtype_v},
         .scale = run->own->scale,
         .sinks = run->sinks.data,
+        .slopes = run->slopes.data,
     };
     fill_strides(p, p->heads_q, p->q_len, p->head_dim_qk, reference.q.strides);
     fill_strides(p, p->heads_kv, p->k_len, p->head_dim_qk, reference.k.strides);
@@ -455,15 +484,16 @@ static void close_run(struct run *run)
     npy_free(&run->k.array);
     npy_free(&run->v.array);
     npy_free(&run->sinks);
+    npy_free(&run->slopes);
     free(run->o);
     free(run->lse);
 }
 
 static void free_own(struct run_options *own)
 {
-    char *const texts[] = {own->sinks,       own->q,           own->k,         own->v,
-                           own->o,           own->lse,         own->causal,    own->align,
-                           own->window_text, own->layout_text, own->scale_text};
+    char *const texts[] = {own->slopes, own->sinks,       own->q,           own->k,
+                           own->v,      own->o,           own->lse,         own->causal,
+                           own->align,  own->window_text, own->layout_text, own->scale_text};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         free(texts[i]);
     }
@@ -489,11 +519,17 @@ static int run_run(int argc, const char **argv)
          "--align says; -1: no bound",
          "L,R"},
         {"align", '\0', POPT_ARG_STRING, &own.align, 0,
-         "corner from which --window is measured without --causal", "tl|br"},
+         "corner from which --window and --alibi are measured without --causal", "tl|br"},
         {"scale", '\0', POPT_ARG_STRING, &own.scale_text, 0,
          "factor of the scores (default: 1/sqrt(D))", "S"},
         {"sinks", '\0', POPT_ARG_STRING, &own.sinks, 0,
          "a logit without a value for each query head, f4 of rank 1", "S.npy"},
+        {"alibi", '\0', POPT_ARG_NONE, &own.alibi, 0,
+         "scores lose the standard slope of their head for each key of distance from where the "
+         "query stands, which --causal or --align says",
+         NULL},
+        {"slopes", '\0', POPT_ARG_STRING, &own.slopes, 0,
+         "the same with a slope for each query head, f4 of rank 1", "S.npy"},
         {"softcap", '\0', POPT_ARG_INT, &own.softcap, 0, "scores become C tanh(score / C)", "C"},
         {"layout", '\0', POPT_ARG_STRING, &own.layout_text, 0,
          "order of four dimensions (default: bhsd)", "bhsd|bshd"},
