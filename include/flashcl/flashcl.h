@@ -82,7 +82,8 @@ struct fcl_tensor {
     cl_mem buffer;
     size_t offset; // bytes from the buffer's start; a multiple of the element and the alignment
     int64_t strides[4]; // elements from one batch, head, row, column to the next. All 0: contiguous
-                        // in the problem's layout. A stride of 0 broadcasts an input
+                        // in the problem's layout. A stride of 0 broadcasts an input; where all
+                        // are 0, one of them is FCL_BROADCAST
 };
 
 // O = softmax(scale Q K') V on contiguous buffers, scale 1/sqrt(head_dim_qk), for the problem with
@@ -184,10 +185,14 @@ struct fcl_attention_args {
     int64_t window_left, window_right; // keys beside i' that a query sees; -1: unbounded
     cl_mem sinks; // fp32 [heads_q], natural logits, -INFINITY for none; used when the problem
                   // says `sink`
-    size_t sinks_offset;  // bytes, a multiple of 4
-    float softcap;        // above 0, of a problem with a softcap; 0: as the problem says
-    cl_mem slopes;        // fp32 [heads_q]; used when the problem says `alibi=given`
-    size_t slopes_offset; // bytes, a multiple of 4
+    size_t sinks_offset;    // bytes, a multiple of 4
+    float softcap;          // above 0, of a problem with a softcap; 0: as the problem says
+    cl_mem slopes;          // fp32 [heads_q]; used when the problem says `alibi=given`
+    size_t slopes_offset;   // bytes, a multiple of 4
+    struct fcl_tensor bias; // [batch, heads_q, q_len, k_len], natural logits; used when the problem
+                            // says `bias`. All strides 0: contiguous in this order, whatever the
+                            // problem's layout. Offset and strides need no alignment but the
+                            // element's
 };
 
 #ifndef __cplusplus
@@ -212,7 +217,7 @@ enum fcl_argument_kind { FCL_ARGUMENT_BUFFER, FCL_ARGUMENT_BYTES };
 // One kernel argument, in order.
 struct fcl_argument {
     // "q", "k", "v", "o", "lse", "args", then of kernels that have them "workspace" (nvidia_wgmma),
-    // "sinks", "slopes"
+    // "sinks", "slopes", "bias"
     const char *name;
     enum fcl_argument_kind kind;
     size_t size;       // of BYTES; of a workspace, whose first 128 bytes are 0 before each launch

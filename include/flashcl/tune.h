@@ -255,7 +255,7 @@ FCL_API enum fcl_status fcl_device_peak(fcl_device *device, int again, struct fc
 // ---- Reference and tolerance ------------------------------------------------------------------
 
 // A tensor [batch, head, sequence, dim] in host memory; strides in elements, all 0: contiguous
-// BHSD.
+// BHSD, FCL_BROADCAST: 0.
 struct fcl_host_tensor {
     const void *data;
     enum fcl_dtype dtype;
@@ -272,9 +272,10 @@ struct fcl_reference {
     const struct fcl_problem *problem;
     struct fcl_host_tensor q, k, v;
     float scale;
-    float softcap;       // 0: the problem's
-    const float *sinks;  // a logit for each query head, where the problem says so
-    const float *slopes; // one for each query head, where the problem says `alibi=given`
+    float softcap;               // 0: the problem's
+    const float *sinks;          // a logit for each query head, where the problem says so
+    const float *slopes;         // one for each query head, where the problem says `alibi=given`
+    struct fcl_host_tensor bias; // [batch, heads_q, q_len, k_len], where the problem says `bias`
 };
 
 // One row of attention: batch b, query head h, query i. `o` and `magnitude` hold head_dim_v

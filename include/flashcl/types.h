@@ -114,6 +114,13 @@ enum fcl_alibi {
     FCL_ALIBI_GIVEN // a slope for each query head is an argument of a launch
 };
 
+// The element type of a tensor [batch, heads_q, q_len, k_len] that is added to scores. -infinity
+// hides its key; a row of finite numbers, however low, hides none.
+enum fcl_bias { FCL_BIAS_NONE = 0, FCL_BIAS_F32, FCL_BIAS_F16, FCL_BIAS_BF16 };
+
+// A stride that is 0, in a tensor that says so of all: strides that are all 0 are not given.
+#define FCL_BROADCAST (-1)
+
 // One attention problem. Everything up to `strided` is baked into a kernel, except batch, heads and
 // lengths: they are hints for choosing a configuration and exact only where a call says so.
 //
@@ -122,8 +129,8 @@ enum fcl_alibi {
 //     fwd b2 h32/8 q4096 k4096 d192/128 f16 causal-br lse layout=bshd align=4
 // pass fwd or lse; h, d: query/key-value pairs, one number for both; f32, f16 or bf16 for all four
 // tensors or one each as q:f16 k:bf16 v:f32 o:f32; none, causal-tl, causal-br, tl or br; win=L,R;
-// softcap=C; alibi or alibi=given; sink; lse; guard-v; strided; layout=bhsd|bshd; align=BYTES.
-// Defaults: b1 h1, k as q, f32, none.
+// softcap=C; bias=f32|f16|bf16; alibi or alibi=given; sink; lse; guard-v; strided;
+// layout=bhsd|bshd; align=BYTES. Defaults: b1 h1, k as q, f32, none.
 struct fcl_problem {
     size_t struct_size; // sizeof(struct fcl_problem), set by fcl_problem() or fcl_problem_init
     enum fcl_pass pass;
@@ -141,7 +148,7 @@ struct fcl_problem {
                    // 0: 16, or less where a contiguous row or element demands it
     int lse;       // 1: also write the log-sum-exp of each row (natural logarithm, fp32)
     int guard_v;   // 1: a non-finite V row never reaches a query that does not see it. 0: V rows
-                   // hidden from only some queries of a sequence must be finite
+                   // hidden from only some queries of a sequence, or by a bias, must be finite
     int strided;   // 1: innermost strides other than 1 are allowed (slower)
     int window;    // 1: query i sees keys i' - window_left <= j <= i' + window_right only; causal,
                    // both must hold. `mask` says what i' is: NONE is not allowed. Whether a side is
@@ -154,6 +161,7 @@ struct fcl_problem {
                  // is 0 and LSE is the sink
     enum fcl_alibi alibi; // added to scores after the cap. `mask` says what i' is: NONE is not
                           // allowed
+    enum fcl_bias bias;   // added to scores after the cap
 };
 
 #define FCL_HEAD_DIM_LIMIT 1024

@@ -45,6 +45,17 @@ static void fill_tensor(unsigned char *data, enum fcl_dtype dtype, int64_t count
     }
 }
 
+// A bias as masks have it: some numbers are -infinity, also all of one row.
+static void fill_bias(unsigned char *data, enum fcl_dtype dtype, int64_t count, int64_t keys,
+                      uint64_t seed)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const float x = noise(seed, (uint64_t)i);
+        const int hides = i / keys % 53 == 2 || x < -1.2f;
+        fcl_element_store(data, dtype, i, hides ? -INFINITY : 2.0f * x);
+    }
+}
+
 // ---- buffers
 
 static size_t elements(int64_t batch, int64_t heads, int64_t length, int64_t dim)
@@ -52,20 +63,50 @@ static size_t elements(int64_t batch, int64_t heads, int64_t length, int64_t dim
     return (size_t)batch * (size_t)heads * (size_t)length * (size_t)dim;
 }
 
+// Host memory for so many bytes, with NaN behind the last element: reading too far shows.
+static unsigned char *poisoned(size_t bytes)
+{
+    unsigned char *host = malloc(bytes + GUARD_BYTES);
+    if (host)
+        memset(host, POISON_BYTE, bytes + GUARD_BYTES);
+    return host;
+}
+
+static enum fcl_status copy_input(struct fcl_bench *bench, unsigned char *host, cl_mem *buffer,
+                                  size_t bytes)
+{
+    cl_int code = CL_SUCCESS;
+    *buffer = clCreateBuffer(bench->device->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+                             bytes + GUARD_BYTES, host, &code);
+    return code ? fcl_cl_fail(bench->device, code, "clCreateBuffer") : FCL_OK;
+}
+
 static enum fcl_status make_input(struct fcl_bench *bench, unsigned char **host, cl_mem *buffer,
                                   enum fcl_dtype dtype, size_t count, int64_t dim,
                                   enum fcl_fill fill, uint64_t seed)
 {
-    const size_t bytes = count * fcl_dtype_size(dtype) + GUARD_BYTES;
-    cl_int code = CL_SUCCESS;
-    *host = malloc(bytes);
+    const size_t bytes = count * fcl_dtype_size(dtype);
+    *host = poisoned(bytes);
     if (!*host)
         return FCL_OUT_OF_MEMORY;
-    memset(*host, POISON_BYTE, bytes); // NaN behind the last element: reading too far shows
     fill_tensor(*host, dtype, (int64_t)count, dim, fill, seed);
-    *buffer = clCreateBuffer(bench->device->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes,
-                             *host, &code);
-    return code ? fcl_cl_fail(bench->device, code, "clCreateBuffer") : FCL_OK;
+    return copy_input(bench, *host, buffer, bytes);
+}
+
+// One bias for all of the batch.
+static enum fcl_status make_bias(struct fcl_bench *bench, uint64_t seed)
+{
+    const struct fcl_problem *p = &bench->problem;
+    const enum fcl_dtype dtype = fcl_bias_dtype(p->bias);
+    const size_t count = elements(1, p->heads_q, p->q_len, p->k_len);
+    const size_t bytes = count * fcl_dtype_size(dtype);
+    bench->bias = poisoned(bytes);
+    if (!bench->bias)
+        return FCL_OUT_OF_MEMORY;
+    fill_bias(bench->bias, dtype, (int64_t)count, fcl_max(p->k_len, 1), seed);
+    fcl_layout_strides(FCL_LAYOUT_BHSD, p->heads_q, p->q_len, p->k_len, bench->args.bias.strides);
+    bench->args.bias.strides[0] = FCL_BROADCAST;
+    return copy_input(bench, bench->bias, &bench->args.bias.buffer, bytes);
 }
 
 static enum fcl_status make_output(struct fcl_bench *bench, cl_mem *buffer, size_t bytes)
@@ -97,6 +138,8 @@ static enum fcl_status make_tensors(struct fcl_bench *bench, enum fcl_fill fill,
     if (!status && p->alibi == FCL_ALIBI_GIVEN)
         status = make_input(bench, &bench->slopes, &a->slopes, FCL_F32, (size_t)p->heads_q, 1,
                             FCL_FILL_PLAIN, seed + 5);
+    if (!status && p->bias)
+        status = make_bias(bench, seed + 6);
     if (!status && p->pass == FCL_PASS_FORWARD) {
         bench->o_bytes = queries * dv * fcl_dtype_size(p->dtype_o);
         status = make_output(bench, &a->o.buffer, bench->o_bytes);
@@ -156,7 +199,7 @@ void fcl_bench_finish(struct fcl_bench *bench)
 {
     cl_mem buffers[] = {bench->args.q.buffer, bench->args.k.buffer, bench->args.v.buffer,
                         bench->args.o.buffer, bench->args.lse,      bench->args.workspace,
-                        bench->args.sinks,    bench->args.slopes};
+                        bench->args.sinks,    bench->args.slopes,   bench->args.bias.buffer};
     for (size_t i = 0; i < FCL_COUNT(buffers); i++)
         if (buffers[i])
             clReleaseMemObject(buffers[i]);
@@ -167,6 +210,7 @@ void fcl_bench_finish(struct fcl_bench *bench)
     free(bench->v);
     free(bench->sinks);
     free(bench->slopes);
+    free(bench->bias);
     *bench = (struct fcl_bench){0};
 }
 
@@ -304,20 +348,23 @@ enum fcl_status fcl_bench_compare(const struct fcl_bench *bench, const struct fc
                                   const float *lse, struct fcl_comparison *comparison)
 {
     const struct fcl_problem *p = &bench->problem;
-    struct comparing c = {.reference = {.problem = p,
-                                        .q = {.data = bench->q, .dtype = p->dtype_q},
-                                        .k = {.data = bench->k, .dtype = p->dtype_k},
-                                        .v = {.data = bench->v, .dtype = p->dtype_v},
-                                        .sinks = (const float *)(const void *)bench->sinks,
-                                        .slopes = (const float *)(const void *)bench->slopes},
-                          .o = o,
-                          .lse = lse,
-                          .unfused = plan->implementation == FCL_UNFUSED,
-                          .comparison = comparison};
+    struct comparing c = {
+        .reference = {.problem = p,
+                      .q = {.data = bench->q, .dtype = p->dtype_q},
+                      .k = {.data = bench->k, .dtype = p->dtype_k},
+                      .v = {.data = bench->v, .dtype = p->dtype_v},
+                      .sinks = (const float *)(const void *)bench->sinks,
+                      .slopes = (const float *)(const void *)bench->slopes,
+                      .bias = {.data = bench->bias, .dtype = fcl_bias_dtype(p->bias)}},
+        .o = o,
+        .lse = lse,
+        .unfused = plan->implementation == FCL_UNFUSED,
+        .comparison = comparison};
     fcl_layout_strides(p->layout, p->heads_q, p->q_len, p->head_dim_qk, c.reference.q.strides);
     fcl_layout_strides(p->layout, p->heads_kv, p->k_len, p->head_dim_qk, c.reference.k.strides);
     fcl_layout_strides(p->layout, p->heads_kv, p->k_len, p->head_dim_v, c.reference.v.strides);
     fcl_layout_strides(p->layout, p->heads_q, p->q_len, p->head_dim_v, c.strides);
+    memcpy(c.reference.bias.strides, bench->args.bias.strides, sizeof c.strides);
     const int64_t all = p->batch * p->heads_q * p->q_len;
     enum fcl_status status = rows > 0 && rows < all
                                  ? compare_sample(&c, plan->config.block_m, seed, rows)

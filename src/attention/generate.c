@@ -51,7 +51,8 @@ static enum fcl_status prepare(const struct fcl_problem *problem, const struct f
                                             .o = {.buffer = buffer},
                                             .lse = buffer,
                                             .sinks = buffer,
-                                            .slopes = buffer};
+                                            .slopes = buffer,
+                                            .bias = {.buffer = buffer}};
     return fcl_launch_prepare(problem, config, caps, &args, launch, reason, size);
 }
 
@@ -74,6 +75,7 @@ static void list_arguments(const struct fcl_launch *launch, const struct fcl_pro
     add_buffer(generated, "workspace", (size_t)launch->state_bytes, launch->state_bytes > 0);
     add_buffer(generated, "sinks", 0, problem->sink);
     add_buffer(generated, "slopes", 0, problem->alibi == FCL_ALIBI_GIVEN);
+    add_buffer(generated, "bias", 0, problem->bias != FCL_BIAS_NONE);
 }
 
 static enum fcl_status fill(const struct fcl_problem *problem, const struct fcl_config *config,

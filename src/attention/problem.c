@@ -7,6 +7,7 @@ static const char *const pass_words[] = {"fwd", "lse", NULL};
 static const char *const dtype_words[] = {"f32", "f16", "bf16", NULL};
 static const char *const mask_words[] = {"none", "causal-tl", "causal-br", "tl", "br", NULL};
 static const char *const layout_words[] = {"bhsd", "bshd", NULL};
+static const char *const bias_words[] = {"none", "f32", "f16", "bf16", NULL};
 static const char *const alibi_words[] = {"alibi=none", "alibi", "alibi=given", NULL};
 
 const struct fcl_problem_field fcl_problem_fields[] = {
@@ -63,6 +64,11 @@ int64_t fcl_problem_shift(const struct fcl_problem *p, int64_t q_len, int64_t k_
 {
     const int bottom = p->mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT || p->mask == FCL_MASK_BOTTOM_RIGHT;
     return bottom ? k_len - q_len : 0;
+}
+
+enum fcl_dtype fcl_bias_dtype(enum fcl_bias bias)
+{
+    return bias == FCL_BIAS_F16 ? FCL_F16 : bias == FCL_BIAS_BF16 ? FCL_BF16 : FCL_F32;
 }
 
 int32_t fcl_alibi_heads(int64_t heads)
@@ -268,5 +274,6 @@ int fcl_problem_same_kernel(const struct fcl_problem *a, const struct fcl_proble
            a->guard_v == b->guard_v && a->strided == b->strided &&
            fcl_problem_bounds_left(a) == fcl_problem_bounds_left(b) &&
            fcl_problem_bounds_right(a) == fcl_problem_bounds_right(b) &&
-           (a->softcap > 0) == (b->softcap > 0) && a->sink == b->sink && a->alibi == b->alibi;
+           (a->softcap > 0) == (b->softcap > 0) && a->sink == b->sink && a->alibi == b->alibi &&
+           a->bias == b->bias;
 }

@@ -15,14 +15,16 @@ struct inputs {
     struct fcl_problem problem;
     float scale, softcap;
     int64_t first, visible;
+    int64_t q_first, q_step;  // element where the query begins, and to its next one
     int64_t k_first, v_first; // element where the key head's first row begins
     int64_t k_strides[4], v_strides[4];
     const struct fcl_reference *reference;
-    float *q, *line, *sums; // the query; one row of K or V; head_dim_v sums
-    double sink;            // a logit more, without a value; -INFINITY: none
-    double slope;           // what a score loses for each key of distance
-    int64_t place;          // where the query stands among the visible keys
-    double *scores;         // `visible` of them; later their exponentials
+    float *q, *line, *sums;        // the query; one row of K or V; head_dim_v sums
+    double sink;                   // a logit more, without a value; -INFINITY: none
+    double slope;                  // what a score loses for each key of distance
+    int64_t place;                 // where the query stands among the visible keys
+    int64_t bias_first, bias_step; // element where the row's biases begin, and to the next key
+    double *scores;                // `visible` of them; later their exponentials
 };
 
 int64_t fcl_reference_visible(const struct fcl_problem *p, int64_t i, int64_t *first)
@@ -53,14 +55,14 @@ float fcl_reference_scale(float scale, int head_dim_qk)
 
 // The tensor's strides, and the first element of the matrix of one batch and head.
 static int64_t open_tensor(const struct fcl_host_tensor *tensor, int64_t heads, int64_t length,
-                           int dim, int64_t b, int64_t h, int64_t strides[4])
+                           int64_t dim, int64_t b, int64_t h, int64_t strides[4])
 {
     const int64_t *given = tensor->strides;
     if (given[0] == 0 && given[1] == 0 && given[2] == 0 && given[3] == 0)
         fcl_layout_strides(FCL_LAYOUT_BHSD, heads, length, dim, strides);
     else
         for (int axis = 0; axis < 4; axis++)
-            strides[axis] = given[axis];
+            strides[axis] = given[axis] == FCL_BROADCAST ? 0 : given[axis];
     return b * strides[0] + h * strides[1];
 }
 
@@ -69,6 +71,9 @@ static int are_usable(const struct fcl_reference *reference, const struct fcl_pr
 {
     if ((problem->sink && reference->sinks == NULL) ||
         (problem->alibi == FCL_ALIBI_GIVEN && reference->slopes == NULL))
+        return 0;
+    if (problem->bias && visible > 0 &&
+        (reference->bias.data == NULL || reference->bias.dtype != fcl_bias_dtype(problem->bias)))
         return 0;
     const int reads_v = row->o != NULL || row->magnitude != NULL;
     if (reference->q.data == NULL || reference->q.dtype != problem->dtype_q)
@@ -89,6 +94,38 @@ static void close_inputs(struct inputs *in)
     free(in->scores);
 }
 
+// Numbers of a row, and where it begins in its tensors.
+static void find_row(struct inputs *in, int64_t b, int64_t h, int64_t i)
+{
+    const struct fcl_problem *p = &in->problem;
+    const struct fcl_reference *reference = in->reference;
+    in->scale = fcl_reference_scale(reference->scale, p->head_dim_qk);
+    in->sink = p->sink ? (double)reference->sinks[h] : -INFINITY;
+    in->place = i + fcl_problem_shift(p, p->q_len, p->k_len) - in->first;
+    if (p->alibi)
+        in->slope =
+            p->alibi == FCL_ALIBI_GIVEN ? (double)reference->slopes[h] : alibi_slope(h, p->heads_q);
+    in->softcap = reference->softcap != 0 ? reference->softcap : (float)p->softcap;
+    const int64_t key_head = h / (p->heads_q / p->heads_kv);
+    int64_t strides[4];
+    in->q_first = open_tensor(&reference->q, p->heads_q, p->q_len, p->head_dim_qk, b, h, strides) +
+                  i * strides[2];
+    in->q_step = strides[3];
+    in->k_first = open_tensor(&reference->k, p->heads_kv, p->k_len, p->head_dim_qk, b, key_head,
+                              in->k_strides);
+    in->v_first = open_tensor(&reference->v, p->heads_kv, p->k_len, p->head_dim_v, b, key_head,
+                              in->v_strides);
+    in->bias_first = open_tensor(&reference->bias, p->heads_q, p->q_len, p->k_len, b, h, strides) +
+                     i * strides[2];
+    in->bias_step = strides[3];
+}
+
+static void load_q(const struct inputs *in)
+{
+    fcl_element_load_row(in->reference->q.data, in->problem.dtype_q, in->q_first, in->q_step,
+                         in->problem.head_dim_qk, in->q);
+}
+
 // On OK, close_inputs is due.
 static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_t b, int64_t h,
                                    int64_t i, const struct fcl_reference_row *row,
@@ -104,21 +141,7 @@ static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_
     in->visible = fcl_reference_visible(p, i, &in->first);
     if (!are_usable(reference, p, in->visible, row))
         return FCL_INVALID_ARGUMENT;
-    in->scale = fcl_reference_scale(reference->scale, p->head_dim_qk);
-    in->sink = p->sink ? (double)reference->sinks[h] : -INFINITY;
-    in->place = i + fcl_problem_shift(p, p->q_len, p->k_len) - in->first;
-    if (p->alibi)
-        in->slope =
-            p->alibi == FCL_ALIBI_GIVEN ? (double)reference->slopes[h] : alibi_slope(h, p->heads_q);
-    in->softcap = reference->softcap != 0 ? reference->softcap : (float)p->softcap;
-    const int64_t key_head = h / (p->heads_q / p->heads_kv);
-    int64_t strides[4];
-    const int64_t q_first =
-        open_tensor(&reference->q, p->heads_q, p->q_len, p->head_dim_qk, b, h, strides);
-    in->k_first = open_tensor(&reference->k, p->heads_kv, p->k_len, p->head_dim_qk, b, key_head,
-                              in->k_strides);
-    in->v_first = open_tensor(&reference->v, p->heads_kv, p->k_len, p->head_dim_v, b, key_head,
-                              in->v_strides);
+    find_row(in, b, h, i);
     in->q = malloc((size_t)p->head_dim_qk * sizeof *in->q);
     in->line = malloc((size_t)fcl_max(p->head_dim_qk, p->head_dim_v) * sizeof *in->line);
     in->sums = calloc((size_t)p->head_dim_v, sizeof *in->sums);
@@ -127,8 +150,7 @@ static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_
         close_inputs(in);
         return FCL_OUT_OF_MEMORY;
     }
-    fcl_element_load_row(reference->q.data, p->dtype_q, q_first + i * strides[2], strides[3],
-                         p->head_dim_qk, in->q);
+    load_q(in);
     return FCL_OK;
 }
 
@@ -146,23 +168,33 @@ static void load_v(const struct inputs *in, int64_t j)
                          in->problem.head_dim_v, in->line);
 }
 
-static double exact_score(const struct inputs *in, int64_t j)
+// What is added to a key's score; -INFINITY: the key is hidden.
+static float added_to(const struct inputs *in, int64_t j)
+{
+    if (!in->problem.bias)
+        return 0;
+    return fcl_element_load(in->reference->bias.data, in->reference->bias.dtype,
+                            in->bias_first + (in->first + j) * in->bias_step);
+}
+
+static double exact_score(const struct inputs *in, int64_t j, float added)
 {
     double dot = 0;
     for (int d = 0; d < in->problem.head_dim_qk; d++)
         dot += (double)in->q[d] * (double)in->line[d];
     const double s = (double)in->scale * dot, cap = (double)in->softcap;
-    return (cap > 0 ? cap * tanh(s / cap) : s) - in->slope * (double)llabs(in->place - j);
+    return (cap > 0 ? cap * tanh(s / cap) : s) + (double)added -
+           in->slope * (double)llabs(in->place - j);
 }
 
-static double float_score(const struct inputs *in, int64_t j)
+static double float_score(const struct inputs *in, int64_t j, float added)
 {
     float dot = 0;
     for (int d = 0; d < in->problem.head_dim_qk; d++)
         dot += in->q[d] * in->line[d];
     const float s = in->scale * dot, cap = in->softcap;
-    const float added = (float)in->slope * (float)llabs(in->place - j);
-    return (double)((cap > 0 ? cap * tanhf(s / cap) : s) - added);
+    const float capped = cap > 0 ? cap * tanhf(s / cap) : s;
+    return (double)(capped + added - (float)in->slope * (float)llabs(in->place - j));
 }
 
 // Below the largest score by this much, a key weighs less than 2e-14: its score matters to nothing.
@@ -178,24 +210,36 @@ static double limit_of(const struct inputs *in, double largest)
     return limit;
 }
 
-// Fills in->scores and row->score_limit; returns the maximum. A NaN is in no maximum; the
-// exponentials carry it on.
-static double fill_scores(const struct inputs *in, double (*score)(const struct inputs *, int64_t),
-                          struct fcl_reference_row *row)
+// Fills in->scores, of hidden keys with -INFINITY, and row->score_limit. Returns whether some key
+// is not hidden. A NaN is in no maximum; the exponentials carry it on.
+static int fill_scores(const struct inputs *in,
+                       double (*score)(const struct inputs *, int64_t, float),
+                       struct fcl_reference_row *row, double *maximum)
 {
     double largest = in->sink;
+    int some = 0;
     for (int64_t j = 0; j < in->visible; j++) {
+        const float added = added_to(in, j);
+        in->scores[j] = -INFINITY;
+        if (added == -INFINITY)
+            continue;
+        some = 1;
         load_k(in, j);
-        double s = score(in, j);
+        double s = score(in, j, added);
         if (s < FCL_SCORE_FLOOR)
             s = FCL_SCORE_FLOOR;
         if (s > largest)
             largest = s;
         in->scores[j] = s;
     }
-    row->score_limit = limit_of(in, largest);
-    return largest;
+    if (some)
+        row->score_limit = limit_of(in, largest);
+    *maximum = largest;
+    return some;
 }
+
+// The exponential of a hidden key, which has no part in a row.
+#define HIDDEN (-1.0)
 
 // A row without keys: O = 0, LSE = the sink or -infinity. Sums start from it.
 static void clear_row(const struct inputs *in, struct fcl_reference_row *row)
@@ -218,17 +262,19 @@ enum fcl_status fcl_reference_dense(const struct fcl_reference *reference, int64
     if (status != FCL_OK)
         return status;
     clear_row(&in, row);
-    if (in.visible > 0) {
-        const double largest = fill_scores(&in, exact_score, row);
+    double largest;
+    if (fill_scores(&in, exact_score, row, &largest)) {
         double sum = in.sink > -INFINITY ? exp(in.sink - largest) : 0;
         for (int64_t j = 0; j < in.visible; j++) {
-            in.scores[j] = exp(in.scores[j] - largest);
-            sum += in.scores[j];
+            in.scores[j] = in.scores[j] == -INFINITY ? HIDDEN : exp(in.scores[j] - largest);
+            sum += in.scores[j] == HIDDEN ? 0 : in.scores[j];
         }
         row->lse = largest + log(sum);
         const int dims_o = row->o != NULL ? in.problem.head_dim_v : 0;
         const int dims_magnitude = row->magnitude != NULL ? in.problem.head_dim_v : 0;
         for (int64_t j = 0; j < in.visible && (dims_o > 0 || dims_magnitude > 0); j++) {
+            if (in.scores[j] == HIDDEN)
+                continue;
             const double p = in.scores[j] / sum;
             load_v(&in, j);
             for (int d = 0; d < dims_o; d++)
@@ -255,10 +301,15 @@ enum fcl_status fcl_reference_model(const struct fcl_reference *reference, int64
     if (status != FCL_OK)
         return status;
     clear_row(&in, row);
-    if (in.visible > 0) {
-        const float largest = (float)fill_scores(&in, float_score, row);
+    double maximum;
+    if (fill_scores(&in, float_score, row, &maximum)) {
+        const float largest = (float)maximum;
         float sum = in.sink > -INFINITY ? flush(expf((float)in.sink - largest)) : 0;
         for (int64_t j = 0; j < in.visible; j++) {
+            if (in.scores[j] == -INFINITY) {
+                in.scores[j] = HIDDEN;
+                continue;
+            }
             const float p = flush(expf((float)in.scores[j] - largest));
             sum += p;
             in.scores[j] = (double)fcl_element_round(in.problem.dtype_v, p);
@@ -267,6 +318,8 @@ enum fcl_status fcl_reference_model(const struct fcl_reference *reference, int64
         const int dims_o = row->o != NULL ? in.problem.head_dim_v : 0;
         const int dims_magnitude = row->magnitude != NULL ? in.problem.head_dim_v : 0;
         for (int64_t j = 0; j < in.visible && (dims_o > 0 || dims_magnitude > 0); j++) {
+            if (in.scores[j] == HIDDEN)
+                continue;
             const float p = (float)in.scores[j];
             load_v(&in, j);
             for (int d = 0; d < dims_o; d++)

@@ -38,6 +38,8 @@ void fcl_spec_label(const struct fcl_problem *problem, const struct fcl_config *
         {fcl_problem_bounds_left(problem), "_left"},
         {fcl_problem_bounds_right(problem) && !fcl_problem_is_causal(problem), "_right"},
         {problem->softcap > 0, "_softcap"},
+        {problem->bias != FCL_BIAS_NONE, "_bias_"},
+        {problem->bias != FCL_BIAS_NONE, fcl_dtype_text(fcl_bias_dtype(problem->bias))},
         {problem->alibi != FCL_ALIBI_NONE, "_alibi"},
         {problem->alibi == FCL_ALIBI_GIVEN, "_given"},
         {problem->sink, "_sink"},

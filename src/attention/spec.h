@@ -37,7 +37,9 @@
     X(VALUE_KEYS, l->value_keys)                            \
     X(LOCAL_FLOATS, l->total)                               \
     X(ALIBI, p->alibi != FCL_ALIBI_NONE)                    \
-    X(SLOPES_GIVEN, p->alibi == FCL_ALIBI_GIVEN)
+    X(SLOPES_GIVEN, p->alibi == FCL_ALIBI_GIVEN)            \
+    X(BIAS, p->bias != FCL_BIAS_NONE)                       \
+    X(DTYPE_BIAS, (int)fcl_bias_dtype(p->bias))
 
 // Appends the label, such as fwd_f16_d128_causal__vector_m64n64l16k4c4: a C identifier.
 void fcl_spec_label(const struct fcl_problem *problem, const struct fcl_config *config,

@@ -7,7 +7,7 @@ Python: the standard library only.
   npy.py spoil FILE KIND                      a file that must be refused; see KINDS
   npy.py kinds                                the kinds, one a line
   npy.py judge Q K V O [--lse L] [--causal tl|br] [--align tl|br] [--window L,R] [--softcap C] [--alibi] [--slopes S.npy]
-                       [--sinks S.npy] [--scale S] [--layout bshd] [--bf16]
+                       [--bias B.npy] [--sinks S.npy] [--scale S] [--layout bshd] [--bf16]
   npy.py header FILE                          type and shape
 """
 import argparse
@@ -154,6 +154,17 @@ def standard_slopes(n):
     return standard_slopes(below) + standard_slopes(2 * below)[0::2][:n - below]
 
 
+def spread(path, shape):
+    """A function (b, h, n, m) -> element of an array that is broadcast as NumPy does."""
+    _, own, values = read(path, True)
+    own = (1,) * (len(shape) - len(own)) + tuple(own)
+    if len(shape) == 3:
+        own, shape = (own[0], 1) + own[1:], (shape[0], 1) + shape[1:]
+    own = (1,) * (4 - len(own)) + own
+    steps = [0 if n == 1 else count(own[i + 1:]) for i, n in enumerate(own)]
+    return lambda *index: values[sum(i * s for i, s in zip(index, steps))]
+
+
 def visible(args, i, n, m):
     """The keys that query i of n sees among m."""
     place = place_of(args, i, n, m)
@@ -179,13 +190,16 @@ def judge(args):
     worst = 0.0
     sinks = read(args.sinks)[2] if args.sinks else None
     slopes = read(args.slopes)[2] if args.slopes else standard_slopes(h) if args.alibi else [0] * h
+    scores_shape = ((n, m), (b, n, m), (b, h, n, m))[len(shapes[0]) - 2]
+    bias = spread(args.bias, scores_shape) if args.bias else None
     scale = args.scale if args.scale is not None else 1 / math.sqrt(d)
     for i, j, r in ((i, j, r) for i in range(b) for j in range(h) for r in range(n)):
         seen = visible(args, r, n, m)
         head = j // (h // kv)
         row, total = attention_row(q(i, j, r), [k(i, head, x) for x in seen],
                                    [v(i, head, x) for x in seen], scale, dv, args.softcap,
-                                   [-slopes[j] * abs(place_of(args, r, n, m) - x) for x in seen],
+                                   [-slopes[j] * abs(place_of(args, r, n, m) - x)
+                                    + (bias(i, j, r, x) if bias else 0) for x in seen],
                                    sinks[j] if sinks else -math.inf)
         worst = max([worst] + [abs(x - y) for x, y in zip(row, o(i, j, r))])
         assert not any(math.isnan(x) for x in o(i, j, r)), "NaN in the result"
@@ -220,6 +234,7 @@ def main():
     one.add_argument("--softcap", type=float)
     one.add_argument("--alibi", action="store_true")
     one.add_argument("--slopes")
+    one.add_argument("--bias")
     one.add_argument("--sinks")
     one.add_argument("--scale", type=float)
     one.add_argument("--layout", choices=["bhsd", "bshd"])

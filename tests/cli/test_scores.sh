@@ -14,4 +14,24 @@ test_slopes() {
     refuse "slopes of another shape" 2 "one f4 for each of the 4 query heads"
 }
 
-run_groups slopes
+test_bias() {
+    npy make b.npy f4 2,4,9,12 15
+    judge "bias" f4 2,4,9,8 2,2,12,8 2,2,12,8 --bias b.npy --lse l.npy
+    judge "bias, bshd" f4 2,9,4,8 2,12,2,8 2,12,2,8 --bias b.npy --layout bshd
+    npy make b.npy f2 4,1,12 15
+    judge "bias of f2 for all of a batch and all queries" f2 2,4,9,8 2,2,12,8 2,2,12,8 --bias b.npy
+    npy make b.npy f4 2,9,1 15
+    judge "bias, rank 3" f4 2,9,8 2,12,8 2,12,8 --bias b.npy --causal tl --lse l.npy
+    npy make b.npy bf16 9,12 15
+    judge "bias of bf16, rank 2" bf16 9,16 12,16 12,16 --bias b.npy --bf16 --alibi --causal br
+    npy make b.npy f4 1,1,1,1 15
+    judge "a single element" f4 2,4,9,8 2,2,12,8 2,2,12,8 --bias b.npy
+    npy make b.npy f4 4,9,11 15
+    on run --q q.npy --k k.npy --v v.npy -o o.npy --bias b.npy
+    refuse "bias of another shape" 2 "b.npy: dimension 3 is 11; 1 and 12 are allowed"
+    npy make b.npy f4 1,2,4,9,12 15
+    on run --q q.npy --k k.npy --v v.npy -o o.npy --bias b.npy
+    refuse "bias of another rank" 2 "b.npy has 5 dimensions; 1 to 4"
+}
+
+run_groups slopes bias

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "attention.h"
+#include "attention/problem.h"
 
 #define GUARD 4096 // bytes before and behind an output
 #define GUARD_BYTE 0x5a
@@ -56,6 +57,15 @@ void test_tensor_lay(struct test_tensor *t, const int64_t strides[4], size_t off
     free(old.data);
 }
 
+static void make_scores(struct test_tensor *t, const struct fcl_problem *p, enum fcl_dtype dtype)
+{
+    const int64_t extents[4] = {p->batch, p->heads_q, p->q_len, p->k_len};
+    t->dtype = dtype;
+    memcpy(t->extents, extents, sizeof extents);
+    fcl_layout_strides(FCL_LAYOUT_BHSD, p->heads_q, p->q_len, p->k_len, t->strides);
+    allocate(t);
+}
+
 static void make_tensor(struct test_tensor *t, const struct fcl_problem *p, enum fcl_dtype dtype,
                         int64_t heads, int64_t length, int64_t dim)
 {
@@ -92,6 +102,20 @@ static void fill(struct test_tensor *t, uint64_t seed, int unbalanced)
             }
 }
 
+// About unit scale; -infinity at some places, at all of some rows, and before the 64th key.
+static void fill_bias(struct test_tensor *t)
+{
+    uint64_t state = 44;
+    for (int64_t b = 0; b < t->extents[0]; b++)
+        for (int64_t h = 0; h < t->extents[1]; h++)
+            for (int64_t i = 0; i < t->extents[2]; i++)
+                for (int64_t j = 0; j < t->extents[3]; j++) {
+                    const float x = (float)next_random(&state) / 1073741824.0f - 1.0f;
+                    const int hides = x > 0.8f || i % 19 == 3 || (i % 19 == 7 && j < 64);
+                    test_tensor_set(t, b, h, i, j, hides ? -INFINITY : 3.0f * x);
+                }
+}
+
 void test_attention_init(struct test_attention *a, const char *text)
 {
     char reason[256];
@@ -108,6 +132,10 @@ void test_attention_init(struct test_attention *a, const char *text)
     fill(&a->q, 11, 0);
     fill(&a->k, 22, 1);
     fill(&a->v, 33, 1);
+    if (p->bias) {
+        make_scores(&a->bias, p, fcl_bias_dtype(p->bias));
+        fill_bias(&a->bias);
+    }
     if (p->sink) {
         a->sinks = calloc((size_t)p->heads_q, sizeof *a->sinks);
         for (int64_t h = 0; h < p->heads_q; h++)
@@ -128,6 +156,7 @@ void test_attention_free(struct test_attention *a)
     free(a->k.data);
     free(a->v.data);
     free(a->o.data);
+    free(a->bias.data);
     free(a->lse);
     free(a->sinks);
     free(a->slopes);
@@ -204,7 +233,8 @@ static cl_mem heads_buffer(struct test_opencl *opencl, const struct test_attenti
 static struct fcl_tensor as_argument(cl_mem buffer, const struct test_tensor *t, size_t guard)
 {
     struct fcl_tensor x = {.buffer = buffer, .offset = t->offset + guard};
-    memcpy(x.strides, t->strides, sizeof x.strides);
+    for (int i = 0; i < 4; i++)
+        x.strides[i] = t->strides[i] ? t->strides[i] : FCL_BROADCAST;
     return x;
 }
 
@@ -219,6 +249,17 @@ static cl_mem workspace_buffer(struct test_opencl *opencl, const fcl_plan *plan,
     cl_mem buffer = clCreateBuffer(opencl->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
     assert_int_equal(code, CL_SUCCESS);
     return buffer;
+}
+
+// What is added to scores.
+static void add_scores(struct test_opencl *opencl, const struct test_attention *a,
+                       struct fcl_attention_args *args)
+{
+    args->sinks = heads_buffer(opencl, a, a->sinks);
+    args->slopes = heads_buffer(opencl, a, a->slopes);
+    args->sinks_offset = args->slopes_offset = sizeof(float);
+    if (a->bias.data)
+        args->bias = as_argument(input_buffer(opencl, &a->bias), &a->bias, 0);
 }
 
 enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_attention *a,
@@ -244,9 +285,7 @@ enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_atten
         .window_left = p->window_left,
         .window_right = p->window_right,
         .softcap = a->softcap};
-    args.sinks = heads_buffer(opencl, a, a->sinks);
-    args.slopes = heads_buffer(opencl, a, a->slopes);
-    args.sinks_offset = args.slopes_offset = sizeof(float);
+    add_scores(opencl, a, &args);
     args.workspace = workspace_buffer(opencl, plan, &args.shape);
     cl_event event = NULL;
     *outside = 0;
@@ -260,7 +299,7 @@ enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_atten
         if (lse)
             *outside |= !read_output(opencl, lse, a->lse, lse_bytes);
     }
-    cl_mem buffers[] = {q, k, v, o, lse, args.workspace, args.sinks, args.slopes};
+    cl_mem buffers[] = {q, k, v, o, lse, args.workspace, args.sinks, args.slopes, args.bias.buffer};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         if (buffers[i])
             clReleaseMemObject(buffers[i]);
@@ -282,22 +321,25 @@ enum fcl_status test_attention_run(struct test_opencl *opencl, struct test_atten
 static struct fcl_host_tensor as_host(const struct test_tensor *t)
 {
     struct fcl_host_tensor x = {.data = t->data + t->offset, .dtype = t->dtype};
-    memcpy(x.strides, t->strides, sizeof x.strides);
+    for (int i = 0; i < 4; i++)
+        x.strides[i] = t->strides[i] ? t->strides[i] : FCL_BROADCAST;
     return x;
 }
 
 struct fcl_comparison test_attention_compare(const struct test_attention *a, int unfused)
 {
     const struct fcl_problem *p = &a->problem;
-    const struct fcl_reference reference = {.problem = p,
-                                            .q = as_host(&a->q),
-                                            .k = as_host(&a->k),
-                                            .v = as_host(&a->v),
-                                            .scale = a->scale,
-                                            .softcap = a->softcap,
-                                            .sinks = a->sinks,
-                                            .slopes = a->slopes};
+    struct fcl_reference reference = {.problem = p,
+                                      .q = as_host(&a->q),
+                                      .k = as_host(&a->k),
+                                      .v = as_host(&a->v),
+                                      .scale = a->scale,
+                                      .softcap = a->softcap,
+                                      .sinks = a->sinks,
+                                      .slopes = a->slopes};
     struct fcl_comparison comparison = {0};
+    if (a->bias.data)
+        reference.bias = as_host(&a->bias);
     for (int64_t b = 0; b < p->batch; b++)
         for (int64_t h = 0; h < p->heads_q; h++)
             for (int64_t i = 0; i < p->q_len; i++) {

@@ -17,10 +17,11 @@ struct test_tensor {
 struct test_attention {
     struct fcl_problem problem;
     struct test_tensor q, k, v, o;
-    float *lse;           // NULL where the problem writes none
-    float *sinks;         // NULL where the problem has none
-    float *slopes;        // NULL where the problem gives none
-    float scale, softcap; // 0: the problem's
+    struct test_tensor bias; // without data where the problem has none
+    float *lse;              // NULL where the problem writes none
+    float *sinks;            // NULL where the problem has none
+    float *slopes;           // NULL where the problem gives none
+    float scale, softcap;    // 0: the problem's
 };
 
 // Makes contiguous tensors for a problem text and fills the inputs with seeded numbers of

@@ -345,6 +345,43 @@ static void slopes_follow_the_shape(void **state)
     assert_non_null(strstr(reason, "with alibi at most"));
 }
 
+// A bias is contiguous where no strides are given, whatever the layout; any of them may broadcast;
+// the alignment that the problem promises is not its own.
+static void biases_have_strides_of_their_own(void **state)
+{
+    (void)state;
+    const struct fcl_problem problem =
+        test_problem("fwd b2 h6/2 q10 k20 d64 f16 bias=f16 layout=bshd");
+    const int64_t whole[4] = {1200, 200, 20, 1}, none[4] = {0, 0, 0, 0}, odd[4] = {0, 7, 3, 5};
+    struct fcl_attention_args args = plain;
+    static char anything;
+    assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "bias.buffer is NULL"));
+    args.bias.buffer = (cl_mem)(void *)&anything;
+    args.bias.offset = 6;
+    assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64", args), FCL_OK);
+    assert_memory_equal(launch.args.bias_strides, whole, sizeof whole);
+    assert_int_equal(launch.args.bias_start, 3);
+    assert_int_equal(launch.bias_end, 6 + 2 * 2400);
+    args.bias.strides[2] = FCL_BROADCAST;
+    assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64", args), FCL_OK);
+    assert_memory_equal(launch.args.bias_strides, none, sizeof none);
+    assert_int_equal(launch.bias_end, 8);
+    memcpy(args.bias.strides, odd, sizeof odd);
+    assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64", args), FCL_OK);
+    assert_int_equal(launch.bias_end, 6 + 2 * (5 * 7 + 9 * 3 + 19 * 5 + 1));
+    args.bias.strides[1] = -2;
+    assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "bias.strides[1] (head) is -2"));
+    args.bias = (struct fcl_tensor){.buffer = (cl_mem)(void *)&anything, .offset = 3};
+    assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "bias.offset is 3 bytes"));
+    const struct fcl_problem large = test_problem("fwd q46400 d64 bias=f32");
+    args.bias = (struct fcl_tensor){.buffer = (cl_mem)(void *)&anything};
+    assert_int_equal(prepare(&large, "generic_m32n32w64r4d64", args), FCL_OK);
+    assert_int_equal(launch.bias_end, INT64_C(4) * 46400 * 46400);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +392,7 @@ int main(void)
         cmocka_unit_test(caps_are_arguments),
         cmocka_unit_test(sinks_are_checked),
         cmocka_unit_test(slopes_follow_the_shape),
+        cmocka_unit_test(biases_have_strides_of_their_own),
         cmocka_unit_test(grid_covers_every_row_and_slice),
         cmocka_unit_test(grid_limits),
         cmocka_unit_test(arithmetic_is_64_bit),

@@ -103,11 +103,80 @@ static void given_slopes_are_read(void **state)
         }
 }
 
+// After the cap, -INFINITY hides, also all keys; every axis by its stride.
+static void biases_are_added_after_the_cap(void **state)
+{
+    (void)state;
+    struct case_data c;
+    float bias[2 * QUERIES * KEYS];
+    make(&c, "fwd h2/1 q3 k5 d1 bias=f32");
+    double o[1];
+    struct fcl_reference_row row = {.o = o};
+    assert_int_equal(fcl_reference_dense(&c.reference, 0, 0, 0, &row), FCL_INVALID_ARGUMENT);
+    for (int n = 0; n < 2 * QUERIES * KEYS; n++)
+        bias[n] = n % 4 == 1 || n < KEYS ? -INFINITY : 0.3f * (float)(n % 11) - 1.0f;
+    c.reference.bias = (struct fcl_host_tensor){.data = bias, .dtype = FCL_F32};
+    const int64_t shapes[][4] = {{0}, {0, QUERIES * KEYS, KEYS, 1}, {0, 3, 2, 4}};
+    for (int s = 0; s < 3; s++) {
+        const int64_t *stride = shapes[s ? s : 1];
+        memcpy(c.reference.bias.strides, shapes[s], sizeof shapes[s]);
+        for (int h = 0; h < 2; h++)
+            for (int i = 0; i < QUERIES; i++) {
+                double added[KEYS];
+                for (int j = 0; j < KEYS; j++)
+                    added[j] = (double)bias[h * stride[1] + i * stride[2] + j * stride[3]];
+                assert_row(&c, h, i, added);
+            }
+    }
+    // A cap of 2 on scores of 3 and 0, then 1 and 2 more.
+    const struct fcl_problem capped = test_problem("fwd q1 k2 d1 softcap=2 bias=f32");
+    const float q[1] = {1}, k[2] = {3, 0}, v[2] = {1, 0}, more[2] = {1, 2};
+    const struct fcl_reference reference = {.problem = &capped,
+                                            .q = {.data = q},
+                                            .k = {.data = k},
+                                            .v = {.data = v},
+                                            .bias = {.data = more},
+                                            .scale = 1};
+    const double x = exp(2 * tanh(1.5) + 1), y = exp(2);
+    assert_int_equal(fcl_reference_dense(&reference, 0, 0, 0, &row), FCL_OK);
+    assert_true(fabs(o[0] - x / (x + y)) < 1e-12);
+}
+
+// Finite numbers, however low, hide nothing; what is hidden may be NaN; a visible NaN is seen.
+static void biases_at_the_limits(void **state)
+{
+    (void)state;
+    struct case_data c;
+    const float low[KEYS] = {-3.402823466e38f, -3.402823466e38f, -3.402823466e38f, -3.402823466e38f,
+                             -3.402823466e38f};
+    const float some[KEYS] = {0, -INFINITY, -INFINITY, -INFINITY, -INFINITY};
+    double o[1];
+    struct fcl_reference_row row = {.o = o};
+    make(&c, "fwd h1 q3 k5 d1 bias=f32");
+    c.reference.bias = (struct fcl_host_tensor){
+        .data = low, .dtype = FCL_F32, .strides = {0, 0, FCL_BROADCAST, 1}};
+    assert_int_equal(fcl_reference_dense(&c.reference, 0, 0, 1, &row), FCL_OK);
+    assert_true(fabs(o[0] - 3) < 1e-12); // the mean of 0, 1, 4, 9, 16 less 3
+    assert_int_equal(fcl_reference_model(&c.reference, 0, 0, 1, &row), FCL_OK);
+    assert_true(fabs(o[0] - 3) < 1e-6);
+    c.reference.bias.data = some;
+    c.k[3] = c.v[3] = NAN;
+    assert_int_equal(fcl_reference_dense(&c.reference, 0, 0, 1, &row), FCL_OK);
+    assert_true(o[0] == -3);
+    assert_int_equal(fcl_reference_model(&c.reference, 0, 0, 1, &row), FCL_OK);
+    assert_true(o[0] == -3);
+    c.k[0] = NAN;
+    assert_int_equal(fcl_reference_dense(&c.reference, 0, 0, 1, &row), FCL_OK);
+    assert_true(isnan(o[0]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(standard_slopes_are_those_of_the_paper),
         cmocka_unit_test(given_slopes_are_read),
+        cmocka_unit_test(biases_are_added_after_the_cap),
+        cmocka_unit_test(biases_at_the_limits),
     };
     return cmocka_run_group_tests_name("reference_scores", tests, NULL, NULL);
 }

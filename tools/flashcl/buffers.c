@@ -10,6 +10,11 @@
 
 static enum fcl_dtype tensor_type(const struct fcl_problem *problem, enum buffer_role role)
 {
+    if (role == BUFFER_BIAS) {
+        return problem->bias == FCL_BIAS_F16    ? FCL_F16
+               : problem->bias == FCL_BIAS_BF16 ? FCL_BF16
+                                                : FCL_F32;
+    }
     const enum fcl_dtype types[BUFFER_COUNT] = {problem->dtype_q, problem->dtype_k,
                                                 problem->dtype_v, problem->dtype_o}; // else FCL_F32
     return types[role];
@@ -27,6 +32,9 @@ static int uses(const struct fcl_problem *problem, enum buffer_role role)
     if (role == BUFFER_SLOPES) {
         return problem->alibi == FCL_ALIBI_GIVEN;
     }
+    if (role == BUFFER_BIAS) {
+        return problem->bias != FCL_BIAS_NONE;
+    }
     return !(statistics && (role == BUFFER_V || role == BUFFER_O));
 }
 
@@ -38,6 +46,9 @@ size_t buffers_elements(const struct fcl_problem *problem, enum buffer_role role
     }
     if (role == BUFFER_SINKS || role == BUFFER_SLOPES) {
         return (size_t)problem->heads_q;
+    }
+    if (role == BUFFER_BIAS) {
+        return (size_t)problem->heads_q * (size_t)problem->q_len * (size_t)problem->k_len;
     }
     const int widths[BUFFER_COUNT] = {problem->head_dim_qk, problem->head_dim_qk,
                                       problem->head_dim_v, problem->head_dim_v, 1};
@@ -180,8 +191,8 @@ static enum fcl_status fill_one(struct session *session, struct buffers *buffers
 enum fcl_status buffers_fill(struct session *session, struct buffers *buffers,
                              const struct fcl_problem *problem)
 {
-    static const enum buffer_role inputs[] = {BUFFER_Q, BUFFER_K, BUFFER_V, BUFFER_SINKS,
-                                              BUFFER_SLOPES};
+    static const enum buffer_role inputs[] = {BUFFER_Q,     BUFFER_K,      BUFFER_V,
+                                              BUFFER_SINKS, BUFFER_SLOPES, BUFFER_BIAS};
     void *block = memory_get(FILL_ELEMENTS, sizeof(float));
     enum fcl_status status = FCL_OK;
     for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]) && status == FCL_OK; i++) {
@@ -210,5 +221,7 @@ struct fcl_attention_args buffers_arguments(const struct buffers *buffers,
         .window_right = problem->window_right,
         .softcap = (float)problem->softcap,
         .slopes = buffers->tensors[BUFFER_SLOPES],
+        .bias = {.buffer = buffers->tensors[BUFFER_BIAS],
+                 .strides = {FCL_BROADCAST, problem->q_len * problem->k_len, problem->k_len, 1}},
     };
 }

@@ -1,4 +1,5 @@
-// The device buffers of one problem: contiguous tensors in the problem's own layout.
+// The device buffers of one problem: contiguous tensors in the problem's own layout; a bias is the
+// same for all of the batch.
 #ifndef FLASHCL_TOOL_BUFFERS_H
 #define FLASHCL_TOOL_BUFFERS_H
 
@@ -12,6 +13,7 @@ enum buffer_role {
     BUFFER_LSE,
     BUFFER_SINKS,
     BUFFER_SLOPES,
+    BUFFER_BIAS,
     BUFFER_COUNT
 };
 

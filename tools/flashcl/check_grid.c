@@ -50,6 +50,11 @@ const char *const check_grid[] = {
     "fwd h4/2 q65 k129 d64 f32 causal-br alibi lse",
     "fwd h6/2 q129 k65 d64 f16 tl alibi lse",
     "fwd h12/2 q1 k1000 d128 f16 causal-br alibi=given lse",
+    // Biases, of each type and with what else is added.
+    "fwd h4/2 q65 k129 d64 f32 bias=f32 lse",
+    "fwd b2 h4/2 q129 k65 d64 f16 causal-br bias=f16 lse",
+    "fwd h12/2 q1 k1000 d128 f16 bias=bf16 lse",
+    "fwd h2 q65 k129 d64 f32 br win=64,9 softcap=3 bias=f16 alibi sink",
     // Sinks, also of rows without keys.
     "fwd h4/2 q65 k129 d64 f16 sink lse",
     "fwd h4/2 q129 k65 d64 f32 causal-br sink lse",

@@ -34,6 +34,7 @@ static const char problem_help[] =
     "causal-*,\n"
     "                      or with tl or br, which say from which corner\n"
     "  softcap=C           scores become C tanh(score / C)\n"
+    "  bias=f32|f16|bf16   plus a tensor [B,H,N,M]; -inf hides a key\n"
     "  alibi, alibi=given  less a slope for each key of distance: the standard one of a head, or "
     "one\n"
     "                      that the caller gives\n"

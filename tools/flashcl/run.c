@@ -1,4 +1,5 @@
 // `flashcl run`: attention on .npy files.
+#include "added.h"
 #include "arrays.h"
 #include "buffers.h"
 #include "clock.h"
@@ -48,8 +49,8 @@ static const struct report_column columns[] = {
 
 // The verb's own options.
 struct run_options {
-    char *q, *k, *v, *o, *lse, *sinks, *slopes, *causal, *align, *window_text, *layout_text,
-        *scale_text;
+    char *q, *k, *v, *o, *lse, *causal, *align, *window_text, *layout_text, *scale_text;
+    struct added_paths added;
     int softcap;
     int alibi, bf16, guard_v, check;
     long long rows;
@@ -66,7 +67,7 @@ struct run {
     struct fcl_config config;
     const struct fcl_config *chosen; // NULL: no --config
     struct array_input q, k, v;
-    struct npy_array sinks, slopes; // without data where there are none
+    struct added added;
     struct fcl_problem problem;
     struct session session;
     fcl_plan *plan;
@@ -178,45 +179,6 @@ static int read_own(struct run_options *own, const struct options *options)
 
 // ---- Input ------------------------------------------------------------------------------------
 
-// One fp32 number for each query head.
-static int read_heads(const struct run *run, const char *path, struct npy_array *array)
-{
-    const struct npy_header *header = &array->header;
-    char reason[1024];
-    if (!npy_read(path, array, reason, sizeof(reason))) {
-        message_error("%s", reason);
-        return EXIT_USAGE;
-    }
-    if (header->type != NPY_F4 || header->rank != 1 || header->shape[0] != run->problem.heads_q) {
-        message_error("%s holds %s of rank %d; one f4 for each of the %lld query heads is allowed",
-                      path, npy_type_text(header->type), header->rank,
-                      (long long)run->problem.heads_q);
-        return EXIT_USAGE;
-    }
-    return EXIT_OK;
-}
-
-// What is added to scores, from the files that are named.
-static int read_added(struct run *run)
-{
-    int code = EXIT_OK;
-    if (run->own->sinks != NULL) {
-        code = read_heads(run, run->own->sinks, &run->sinks);
-    }
-    if (code == EXIT_OK && run->own->slopes != NULL) {
-        code = read_heads(run, run->own->slopes, &run->slopes);
-    }
-    return code;
-}
-
-static enum fcl_alibi alibi_of(const struct run_options *own)
-{
-    if (own->slopes != NULL) {
-        return FCL_ALIBI_GIVEN;
-    }
-    return own->alibi ? FCL_ALIBI_STANDARD : FCL_ALIBI_NONE;
-}
-
 static int read_inputs(struct run *run)
 {
     struct array_input *const inputs[] = {&run->q, &run->k, &run->v};
@@ -232,20 +194,24 @@ static int read_inputs(struct run *run)
     run->problem =
         fcl_problem(.mask = run->own->mask, .lse = run->own->lse != NULL,
                     .guard_v = run->own->guard_v, .softcap = run->own->softcap,
-                    .sink = run->own->sinks != NULL, .window = run->own->window_text != NULL,
-                    .window_left = run->own->window[0], .window_right = run->own->window[1],
-                    .alibi = alibi_of(run->own));
+                    .window = run->own->window_text != NULL, .window_left = run->own->window[0],
+                    .window_right = run->own->window[1],
+                    .alibi = run->own->alibi ? FCL_ALIBI_STANDARD : FCL_ALIBI_NONE);
     if (!arrays_problem(&run->q, &run->k, &run->v, run->own->layout, run->own->bf16, &run->problem,
                         reason, sizeof(reason))) {
         message_error("%s", reason);
         return EXIT_USAGE;
     }
+    const int code = added_read(&run->own->added, run->q.array.header.rank, run->own->bf16,
+                                &run->problem, &run->added);
+    if (code != EXIT_OK) {
+        return code;
+    }
     enum fcl_status status = fcl_problem_validate(&run->problem, reason, sizeof(reason));
     if (status != FCL_OK) {
         message_error("%s", reason);
-        return status_exit(status);
     }
-    return read_added(run);
+    return status_exit(status);
 }
 
 // ---- Computing --------------------------------------------------------------------------------
@@ -263,7 +229,10 @@ static enum fcl_status prepare(struct run *run)
     enum fcl_status status = fcl_plan_create(run->session.device, &run->problem,
                                              fcl_plan_options(.config = run->chosen), &run->plan);
     if (status == FCL_OK) {
-        status = buffers_create(&run->session, run->plan, &run->problem, &run->buffers);
+        // Tensors for scores are made from their files, in any shape.
+        struct fcl_problem others = run->problem;
+        others.bias = FCL_BIAS_NONE;
+        status = buffers_create(&run->session, run->plan, &others, &run->buffers);
     }
     const struct {
         enum buffer_role role;
@@ -271,14 +240,14 @@ static enum fcl_status prepare(struct run *run)
     } inputs[] = {{BUFFER_Q, run->q.array.data},
                   {BUFFER_K, run->k.array.data},
                   {BUFFER_V, run->v.array.data},
-                  {BUFFER_SINKS, run->sinks.data},
-                  {BUFFER_SLOPES, run->slopes.data}};
+                  {BUFFER_SINKS, run->added.sinks.data},
+                  {BUFFER_SLOPES, run->added.slopes.data}};
     for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]) && status == FCL_OK; i++) {
         status = buffers_write(&run->session, &run->buffers, &run->problem, inputs[i].role,
                                inputs[i].data);
     }
     run->arguments = buffers_arguments(&run->buffers, &run->problem, run->own->scale);
-    return status;
+    return status == FCL_OK ? added_upload(&run->session, &run->added, &run->arguments) : status;
 }
 
 static enum fcl_status launch(struct run *run)
@@ -376,9 +345,8 @@ static enum fcl_status compare(struct run *run)
         .k = {.data = run->k.array.data, .dtype = p->dtype_k},
         .v = {.data = run->v.array.data, .dtype = p->dtype_v},
         .scale = run->own->scale,
-        .sinks = run->sinks.data,
-        .slopes = run->slopes.data,
     };
+    added_refer(&run->added, p, &reference);
     fill_strides(p, p->heads_q, p->q_len, p->head_dim_qk, reference.q.strides);
     fill_strides(p, p->heads_kv, p->k_len, p->head_dim_qk, reference.k.strides);
     fill_strides(p, p->heads_kv, p->k_len, p->head_dim_v, reference.v.strides);
@@ -483,17 +451,17 @@ static void close_run(struct run *run)
     npy_free(&run->q.array);
     npy_free(&run->k.array);
     npy_free(&run->v.array);
-    npy_free(&run->sinks);
-    npy_free(&run->slopes);
+    added_free(&run->added);
     free(run->o);
     free(run->lse);
 }
 
 static void free_own(struct run_options *own)
 {
-    char *const texts[] = {own->slopes, own->sinks,       own->q,           own->k,
-                           own->v,      own->o,           own->lse,         own->causal,
-                           own->align,  own->window_text, own->layout_text, own->scale_text};
+    char *const texts[] = {own->q,           own->k,          own->v,           own->o,
+                           own->lse,         own->causal,     own->align,       own->window_text,
+                           own->layout_text, own->scale_text, own->added.sinks, own->added.slopes,
+                           own->added.bias};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         free(texts[i]);
     }
@@ -522,14 +490,18 @@ static int run_run(int argc, const char **argv)
          "corner from which --window and --alibi are measured without --causal", "tl|br"},
         {"scale", '\0', POPT_ARG_STRING, &own.scale_text, 0,
          "factor of the scores (default: 1/sqrt(D))", "S"},
-        {"sinks", '\0', POPT_ARG_STRING, &own.sinks, 0,
+        {"sinks", '\0', POPT_ARG_STRING, &own.added.sinks, 0,
          "a logit without a value for each query head, f4 of rank 1", "S.npy"},
         {"alibi", '\0', POPT_ARG_NONE, &own.alibi, 0,
          "scores lose the standard slope of their head for each key of distance from where the "
          "query stands, which --causal or --align says",
          NULL},
-        {"slopes", '\0', POPT_ARG_STRING, &own.slopes, 0,
+        {"slopes", '\0', POPT_ARG_STRING, &own.added.slopes, 0,
          "the same with a slope for each query head, f4 of rank 1", "S.npy"},
+        {"bias", '\0', POPT_ARG_STRING, &own.added.bias, 0,
+         "what is added to scores, [N,M], [B,N,M] or [B,H,N,M] as q has dimensions, or the last "
+         "ones of these; dimensions of 1 stand for all; -inf hides a key",
+         "B.npy"},
         {"softcap", '\0', POPT_ARG_INT, &own.softcap, 0, "scores become C tanh(score / C)", "C"},
         {"layout", '\0', POPT_ARG_STRING, &own.layout_text, 0,
          "order of four dimensions (default: bhsd)", "bhsd|bshd"},

@@ -83,6 +83,10 @@ double traffic_bytes(const struct fcl_problem *problem, enum fcl_implementation 
     if (problem->lse || !has_output(problem)) {
         bytes += queries * sizeof(float);
     }
+    if (problem->bias != FCL_BIAS_NONE) { // one for all of the batch
+        bytes += (problem->bias == FCL_BIAS_F32 ? 4 : 2) * (double)problem->heads_q *
+                 traffic_pairs(problem);
+    }
     if (implementation == FCL_UNFUSED) {
         bytes += 4 * queries * (double)problem->k_len * q;
     }
