@@ -193,6 +193,8 @@ struct fcl_attention_args {
                             // says `bias`. All strides 0: contiguous in this order, whatever the
                             // problem's layout. Offset and strides need no alignment but the
                             // element's
+    struct fcl_tensor visible; // the same of bytes, not 0 where the query sees the key; used when
+                               // the problem says `mask=u8`
 };
 
 #ifndef __cplusplus
@@ -217,7 +219,7 @@ enum fcl_argument_kind { FCL_ARGUMENT_BUFFER, FCL_ARGUMENT_BYTES };
 // One kernel argument, in order.
 struct fcl_argument {
     // "q", "k", "v", "o", "lse", "args", then of kernels that have them "workspace" (nvidia_wgmma),
-    // "sinks", "slopes", "bias"
+    // "sinks", "slopes", "bias", "visible"
     const char *name;
     enum fcl_argument_kind kind;
     size_t size;       // of BYTES; of a workspace, whose first 128 bytes are 0 before each launch
@@ -232,7 +234,7 @@ struct fcl_generated {
     size_t group_size;  // local size; the grid is one-dimensional
     size_t groups;      // work-groups for the problem's own lengths
     size_t local_bytes; // local memory declared by the kernel
-    struct fcl_argument arguments[10];
+    struct fcl_argument arguments[12];
     size_t argument_count;
     void *storage; // the library's own
 };

@@ -272,10 +272,12 @@ struct fcl_reference {
     const struct fcl_problem *problem;
     struct fcl_host_tensor q, k, v;
     float scale;
-    float softcap;               // 0: the problem's
-    const float *sinks;          // a logit for each query head, where the problem says so
-    const float *slopes;         // one for each query head, where the problem says `alibi=given`
-    struct fcl_host_tensor bias; // [batch, heads_q, q_len, k_len], where the problem says `bias`
+    float softcap;                  // 0: the problem's
+    const float *sinks;             // a logit for each query head, where the problem says so
+    const float *slopes;            // one for each query head, where the problem says `alibi=given`
+    struct fcl_host_tensor bias;    // [batch, heads_q, q_len, k_len], where the problem says `bias`
+    struct fcl_host_tensor visible; // bytes in the same shape, where the problem says `mask=u8`;
+                                    // dtype does not count
 };
 
 // One row of attention: batch b, query head h, query i. `o` and `magnitude` hold head_dim_v

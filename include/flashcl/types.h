@@ -129,7 +129,7 @@ enum fcl_bias { FCL_BIAS_NONE = 0, FCL_BIAS_F32, FCL_BIAS_F16, FCL_BIAS_BF16 };
 //     fwd b2 h32/8 q4096 k4096 d192/128 f16 causal-br lse layout=bshd align=4
 // pass fwd or lse; h, d: query/key-value pairs, one number for both; f32, f16 or bf16 for all four
 // tensors or one each as q:f16 k:bf16 v:f32 o:f32; none, causal-tl, causal-br, tl or br; win=L,R;
-// softcap=C; bias=f32|f16|bf16; alibi or alibi=given; sink; lse; guard-v; strided;
+// softcap=C; bias=f32|f16|bf16; alibi or alibi=given; mask=u8; sink; lse; guard-v; strided;
 // layout=bhsd|bshd; align=BYTES. Defaults: b1 h1, k as q, f32, none.
 struct fcl_problem {
     size_t struct_size; // sizeof(struct fcl_problem), set by fcl_problem() or fcl_problem_init
@@ -148,7 +148,8 @@ struct fcl_problem {
                    // 0: 16, or less where a contiguous row or element demands it
     int lse;       // 1: also write the log-sum-exp of each row (natural logarithm, fp32)
     int guard_v;   // 1: a non-finite V row never reaches a query that does not see it. 0: V rows
-                   // hidden from only some queries of a sequence, or by a bias, must be finite
+                   // hidden from only some queries of a sequence, or by a bias or a mask
+                   // tensor, must be finite
     int strided;   // 1: innermost strides other than 1 are allowed (slower)
     int window;    // 1: query i sees keys i' - window_left <= j <= i' + window_right only; causal,
                    // both must hold. `mask` says what i' is: NONE is not allowed. Whether a side is
@@ -162,6 +163,9 @@ struct fcl_problem {
     enum fcl_alibi alibi; // added to scores after the cap. `mask` says what i' is: NONE is not
                           // allowed
     enum fcl_bias bias;   // added to scores after the cap
+    int visible;          // 1, `mask=u8`: a tensor of bytes [batch, heads_q, q_len, k_len] says
+                          // with numbers other than 0 which keys a query sees, of those that
+                          // `mask` and the window leave
 };
 
 #define FCL_HEAD_DIM_LIMIT 1024

@@ -61,7 +61,13 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
     if (w.first < w.last) // a part of the keys may be empty
         tile_walk_start(&t, keys, values, block_at(a, &w, FCL_ASCENDING ? w.first : w.last - 1));
     for (int n = 0; n < w.last - w.first; n++) {
+#if FCL_SCANS
+        fcl_block b = block_at(a, &w, FCL_ASCENDING ? w.first + n : w.last - 1 - n);
+        if (!tile_sees(&t, a, &w, &b, &terms))
+            continue;
+#else
         const fcl_block b = block_at(a, &w, FCL_ASCENDING ? w.first + n : w.last - 1 - n);
+#endif
         tile_walk(&t, keys, values, &w, b);
         tile_scores(&t, &s, &left, keys, FCL_DTYPE_K, FCL_HEAD_QK, a, &w, b FCL_SLOPE(slope) FCL_TERM(&terms));
 #pragma unroll

@@ -56,6 +56,18 @@ static void fill_bias(unsigned char *data, enum fcl_dtype dtype, int64_t count, 
     }
 }
 
+// Bytes of a mask: of three parts of 64 rows and 128 keys, one is seen here and there, one wholly,
+// one not at all; and there are rows that see nothing.
+static void fill_visible(unsigned char *data, int64_t count, int64_t rows, int64_t keys,
+                         uint64_t seed)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t row = i / keys % rows, part = (row / 64 + i % keys / 128) % 3;
+        const int some = noise(seed, (uint64_t)i) > -0.5f;
+        data[i] = (unsigned char)(row % 53 == 2 || part == 2 ? 0 : part == 1 ? 1 : some * 0x80);
+    }
+}
+
 // ---- buffers
 
 static size_t elements(int64_t batch, int64_t heads, int64_t length, int64_t dim)
@@ -109,6 +121,20 @@ static enum fcl_status make_bias(struct fcl_bench *bench, uint64_t seed)
     return copy_input(bench, bench->bias, &bench->args.bias.buffer, bytes);
 }
 
+// One mask for all heads.
+static enum fcl_status make_visible(struct fcl_bench *bench, uint64_t seed)
+{
+    const struct fcl_problem *p = &bench->problem;
+    const size_t bytes = elements(p->batch, 1, p->q_len, p->k_len);
+    bench->visible = poisoned(bytes);
+    if (!bench->visible)
+        return FCL_OUT_OF_MEMORY;
+    fill_visible(bench->visible, (int64_t)bytes, fcl_max(p->q_len, 1), fcl_max(p->k_len, 1), seed);
+    fcl_layout_strides(FCL_LAYOUT_BHSD, 1, p->q_len, p->k_len, bench->args.visible.strides);
+    bench->args.visible.strides[1] = FCL_BROADCAST;
+    return copy_input(bench, bench->visible, &bench->args.visible.buffer, bytes);
+}
+
 static enum fcl_status make_output(struct fcl_bench *bench, cl_mem *buffer, size_t bytes)
 {
     cl_int code = CL_SUCCESS;
@@ -140,6 +166,8 @@ static enum fcl_status make_tensors(struct fcl_bench *bench, enum fcl_fill fill,
                             FCL_FILL_PLAIN, seed + 5);
     if (!status && p->bias)
         status = make_bias(bench, seed + 6);
+    if (!status && p->visible)
+        status = make_visible(bench, seed + 7);
     if (!status && p->pass == FCL_PASS_FORWARD) {
         bench->o_bytes = queries * dv * fcl_dtype_size(p->dtype_o);
         status = make_output(bench, &a->o.buffer, bench->o_bytes);
@@ -197,9 +225,10 @@ enum fcl_status fcl_bench_prepare(struct fcl_bench *bench, const struct fcl_plan
 
 void fcl_bench_finish(struct fcl_bench *bench)
 {
-    cl_mem buffers[] = {bench->args.q.buffer, bench->args.k.buffer, bench->args.v.buffer,
-                        bench->args.o.buffer, bench->args.lse,      bench->args.workspace,
-                        bench->args.sinks,    bench->args.slopes,   bench->args.bias.buffer};
+    cl_mem buffers[] = {bench->args.q.buffer,      bench->args.k.buffer, bench->args.v.buffer,
+                        bench->args.o.buffer,      bench->args.lse,      bench->args.workspace,
+                        bench->args.sinks,         bench->args.slopes,   bench->args.bias.buffer,
+                        bench->args.visible.buffer};
     for (size_t i = 0; i < FCL_COUNT(buffers); i++)
         if (buffers[i])
             clReleaseMemObject(buffers[i]);
@@ -211,6 +240,7 @@ void fcl_bench_finish(struct fcl_bench *bench)
     free(bench->sinks);
     free(bench->slopes);
     free(bench->bias);
+    free(bench->visible);
     *bench = (struct fcl_bench){0};
 }
 
@@ -355,7 +385,8 @@ enum fcl_status fcl_bench_compare(const struct fcl_bench *bench, const struct fc
                       .v = {.data = bench->v, .dtype = p->dtype_v},
                       .sinks = (const float *)(const void *)bench->sinks,
                       .slopes = (const float *)(const void *)bench->slopes,
-                      .bias = {.data = bench->bias, .dtype = fcl_bias_dtype(p->bias)}},
+                      .bias = {.data = bench->bias, .dtype = fcl_bias_dtype(p->bias)},
+                      .visible = {.data = bench->visible}},
         .o = o,
         .lse = lse,
         .unfused = plan->implementation == FCL_UNFUSED,
@@ -365,6 +396,7 @@ enum fcl_status fcl_bench_compare(const struct fcl_bench *bench, const struct fc
     fcl_layout_strides(p->layout, p->heads_kv, p->k_len, p->head_dim_v, c.reference.v.strides);
     fcl_layout_strides(p->layout, p->heads_q, p->q_len, p->head_dim_v, c.strides);
     memcpy(c.reference.bias.strides, bench->args.bias.strides, sizeof c.strides);
+    memcpy(c.reference.visible.strides, bench->args.visible.strides, sizeof c.strides);
     const int64_t all = p->batch * p->heads_q * p->q_len;
     enum fcl_status status = rows > 0 && rows < all
                                  ? compare_sample(&c, plan->config.block_m, seed, rows)

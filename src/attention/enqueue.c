@@ -12,7 +12,7 @@ struct stage {
     cl_kernel kernel;
     uint64_t groups;
     size_t local; // work-items of a group
-    struct kernel_argument arguments[9];
+    struct kernel_argument arguments[10];
     cl_uint count;
     cl_mem state;
     size_t state_start;
@@ -83,6 +83,7 @@ static enum fcl_status check_buffers(const struct fcl_plan *plan,
         {"sinks", args->sinks, launch->sinks_end},
         {"slopes", args->slopes, launch->slopes_end},
         {"bias", args->bias.buffer, launch->bias_end},
+        {"visible", args->visible.buffer, launch->visible_end},
         {"workspace", args->workspace,
          plan->implementation == FCL_UNFUSED ? launch->score_bytes
          : launch->state_bytes               ? launch->state_start + launch->state_bytes
@@ -170,6 +171,7 @@ static void add_buffers_of_scores(struct stage *stage, const struct fcl_problem 
 {
     add_buffer(stage, &args->slopes, problem->alibi == FCL_ALIBI_GIVEN);
     add_buffer(stage, &args->bias.buffer, problem->bias != FCL_BIAS_NONE);
+    add_buffer(stage, &args->visible.buffer, problem->visible);
 }
 
 // The stages of a fused launch: the kernel; before it, a state is cleared; after it, splits are

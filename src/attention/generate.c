@@ -52,7 +52,8 @@ static enum fcl_status prepare(const struct fcl_problem *problem, const struct f
                                             .lse = buffer,
                                             .sinks = buffer,
                                             .slopes = buffer,
-                                            .bias = {.buffer = buffer}};
+                                            .bias = {.buffer = buffer},
+                                            .visible = {.buffer = buffer}};
     return fcl_launch_prepare(problem, config, caps, &args, launch, reason, size);
 }
 
@@ -76,6 +77,7 @@ static void list_arguments(const struct fcl_launch *launch, const struct fcl_pro
     add_buffer(generated, "sinks", 0, problem->sink);
     add_buffer(generated, "slopes", 0, problem->alibi == FCL_ALIBI_GIVEN);
     add_buffer(generated, "bias", 0, problem->bias != FCL_BIAS_NONE);
+    add_buffer(generated, "visible", 0, problem->visible);
 }
 
 static enum fcl_status fill(const struct fcl_problem *problem, const struct fcl_config *config,

@@ -368,9 +368,18 @@ static enum fcl_status prepare_scores(const struct fcl_problem *p, const struct 
                            .strides = a->bias_strides,
                            .start = &a->bias_start,
                            .end = &launch->bias_end};
+    struct operand visible = bias;
+    visible.name = "visible";
+    visible.tensor = &args->visible;
+    visible.element = 1;
+    visible.strides = a->visible_strides;
+    visible.start = &a->visible_start;
+    visible.end = &launch->visible_end;
     enum fcl_status status = FCL_OK;
     if (p->bias)
         status = prepare_operand(p, &bias, reason, size);
+    if (!status && p->visible)
+        status = prepare_operand(p, &visible, reason, size);
     if (!status && p->sink)
         status = prepare_heads("sinks", args->sinks, args->sinks_offset, s, &a->sinks_start,
                                &launch->sinks_end, reason, size);

@@ -26,7 +26,7 @@ struct fcl_kernel_args {
     float cap, cap_inverse;
     int32_t sinks_start, slopes_start, place, slope_heads;
     float slope_step;
-    int64_t bias_strides[4], bias_start;
+    int64_t bias_strides[4], bias_start, visible_strides[4], visible_start;
 };
 
 // What a launch comes to, once its arguments were found to be valid.
@@ -43,8 +43,8 @@ struct fcl_launch {
     uint64_t row_groups;     // of the unfused softmax
     uint64_t score_groups;   // of the unfused scores
     uint64_t score_bytes;    // of the score matrix
-    uint64_t q_end, k_end, v_end, o_end, lse_end, sinks_end, slopes_end,
-        bias_end; // bytes that each buffer must have
+    uint64_t q_end, k_end, v_end, o_end, lse_end, sinks_end, slopes_end, bias_end,
+        visible_end; // bytes that each buffer must have
 };
 
 // Checks a launch of a completed problem on a device and works it out. On failure `reason` names

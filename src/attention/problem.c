@@ -8,6 +8,7 @@ static const char *const dtype_words[] = {"f32", "f16", "bf16", NULL};
 static const char *const mask_words[] = {"none", "causal-tl", "causal-br", "tl", "br", NULL};
 static const char *const layout_words[] = {"bhsd", "bshd", NULL};
 static const char *const bias_words[] = {"none", "f32", "f16", "bf16", NULL};
+static const char *const visible_words[] = {"none", "u8", NULL};
 static const char *const alibi_words[] = {"alibi=none", "alibi", "alibi=given", NULL};
 
 const struct fcl_problem_field fcl_problem_fields[] = {
@@ -275,5 +276,5 @@ int fcl_problem_same_kernel(const struct fcl_problem *a, const struct fcl_proble
            fcl_problem_bounds_left(a) == fcl_problem_bounds_left(b) &&
            fcl_problem_bounds_right(a) == fcl_problem_bounds_right(b) &&
            (a->softcap > 0) == (b->softcap > 0) && a->sink == b->sink && a->alibi == b->alibi &&
-           a->bias == b->bias;
+           a->bias == b->bias && a->visible == b->visible;
 }

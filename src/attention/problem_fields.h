@@ -42,6 +42,7 @@ enum fcl_field_kind {
     X(softcap, NUMBER, "softcap=", 0, FCL_SOFTCAP_LIMIT, NULL) \
     X(bias, CHOICE, "bias=", 0, 3, bias_words)                 \
     X(alibi, CHOICE, "", 0, 2, alibi_words)                    \
+    X(visible, CHOICE, "mask=", 0, 1, visible_words)           \
     X(sink, FLAG, "sink", 0, 1, NULL)                          \
     X(lse, FLAG, "lse", 0, 1, NULL)                            \
     X(guard_v, FLAG, "guard-v", 0, 1, NULL)                    \

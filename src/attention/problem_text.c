@@ -150,6 +150,7 @@ size_t fcl_problem_class(const struct fcl_problem *problem, enum fcl_implementat
         fcl_text_add(&out, " softcap=1"); // whatever it is
     add_field(&out, &full, FIELD_bias);
     add_field(&out, &full, FIELD_alibi);
+    add_field(&out, &full, FIELD_visible);
     add_field(&out, &full, FIELD_sink);
     add_field(&out, &full, FIELD_lse);
     add_field(&out, &full, FIELD_guard_v);

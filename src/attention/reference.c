@@ -24,7 +24,8 @@ struct inputs {
     double slope;                  // what a score loses for each key of distance
     int64_t place;                 // where the query stands among the visible keys
     int64_t bias_first, bias_step; // element where the row's biases begin, and to the next key
-    double *scores;                // `visible` of them; later their exponentials
+    int64_t visible_first, visible_step; // the same of the mask tensor
+    double *scores;                      // `visible` of them; later their exponentials
 };
 
 int64_t fcl_reference_visible(const struct fcl_problem *p, int64_t i, int64_t *first)
@@ -75,6 +76,8 @@ static int are_usable(const struct fcl_reference *reference, const struct fcl_pr
     if (problem->bias && visible > 0 &&
         (reference->bias.data == NULL || reference->bias.dtype != fcl_bias_dtype(problem->bias)))
         return 0;
+    if (problem->visible && visible > 0 && reference->visible.data == NULL)
+        return 0;
     const int reads_v = row->o != NULL || row->magnitude != NULL;
     if (reference->q.data == NULL || reference->q.dtype != problem->dtype_q)
         return 0;
@@ -118,6 +121,10 @@ static void find_row(struct inputs *in, int64_t b, int64_t h, int64_t i)
     in->bias_first = open_tensor(&reference->bias, p->heads_q, p->q_len, p->k_len, b, h, strides) +
                      i * strides[2];
     in->bias_step = strides[3];
+    in->visible_first =
+        open_tensor(&reference->visible, p->heads_q, p->q_len, p->k_len, b, h, strides) +
+        i * strides[2];
+    in->visible_step = strides[3];
 }
 
 static void load_q(const struct inputs *in)
@@ -171,6 +178,9 @@ static void load_v(const struct inputs *in, int64_t j)
 // What is added to a key's score; -INFINITY: the key is hidden.
 static float added_to(const struct inputs *in, int64_t j)
 {
+    const unsigned char *visible = in->reference->visible.data;
+    if (in->problem.visible && !visible[in->visible_first + (in->first + j) * in->visible_step])
+        return -INFINITY;
     if (!in->problem.bias)
         return 0;
     return fcl_element_load(in->reference->bias.data, in->reference->bias.dtype,

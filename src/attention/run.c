@@ -86,7 +86,9 @@ static const char *missing_argument(const struct fcl_problem *problem)
         return "sinks";
     if (problem->alibi == FCL_ALIBI_GIVEN)
         return "slopes";
-    return problem->bias ? "a bias" : NULL;
+    if (problem->bias)
+        return "a bias";
+    return problem->visible ? "a mask tensor" : NULL;
 }
 
 enum fcl_status fcl_attention_run(fcl_device *device, cl_command_queue queue, cl_mem q, cl_mem k,

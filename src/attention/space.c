@@ -84,7 +84,7 @@ struct fcl_local_layout fcl_local_layout(const struct fcl_config *config,
     layout.right = held * row_pad;
     layout.scores = layout.right + 2 * layout.right_floats;
     layout.parts = layout.scores + (forward ? config->block_n * row_pad : 0);
-    layout.total = layout.parts + groups * config->block_m;
+    layout.total = layout.parts + groups * config->block_m + (problem->visible ? 4 : 0); // votes
     return layout;
 }
 
@@ -216,8 +216,9 @@ static enum fcl_status shape_wgmma(const struct fcl_config *c, const struct fcl_
     if (status)
         return status;
     REQUIRE(p->pass == FCL_PASS_FORWARD, "nvidia_wgmma has no statistics pass; nvidia_mma has one");
-    REQUIRE(p->softcap <= 0 && !p->sink && !p->alibi && !p->bias,
-            "nvidia_wgmma has no softcap, no sinks, no alibi and no bias; nvidia_mma has them");
+    REQUIRE(p->softcap <= 0 && !p->sink && !p->alibi && !p->bias && !p->visible,
+            "nvidia_wgmma has no softcap, no sinks, no alibi, no bias and no mask tensor; "
+            "nvidia_mma has them");
     REQUIRE(p->head_dim_qk <= 256 && p->head_dim_v <= 256 && p->head_dim_v % 8 == 0,
             "head dims %d and %d are not both up to 256, the second a multiple of 8",
             p->head_dim_qk, p->head_dim_v);

@@ -42,6 +42,7 @@ void fcl_spec_label(const struct fcl_problem *problem, const struct fcl_config *
         {problem->bias != FCL_BIAS_NONE, fcl_dtype_text(fcl_bias_dtype(problem->bias))},
         {problem->alibi != FCL_ALIBI_NONE, "_alibi"},
         {problem->alibi == FCL_ALIBI_GIVEN, "_given"},
+        {problem->visible, "_mask"},
         {problem->sink, "_sink"},
         {problem->lse && problem->pass == FCL_PASS_FORWARD, "_lse"},
         {problem->guard_v, "_guard"},

@@ -39,7 +39,8 @@
     X(ALIBI, p->alibi != FCL_ALIBI_NONE)                    \
     X(SLOPES_GIVEN, p->alibi == FCL_ALIBI_GIVEN)            \
     X(BIAS, p->bias != FCL_BIAS_NONE)                       \
-    X(DTYPE_BIAS, (int)fcl_bias_dtype(p->bias))
+    X(DTYPE_BIAS, (int)fcl_bias_dtype(p->bias))             \
+    X(VISIBLE, p->visible)
 
 // Appends the label, such as fwd_f16_d128_causal__vector_m64n64l16k4c4: a C identifier.
 void fcl_spec_label(const struct fcl_problem *problem, const struct fcl_config *config,

@@ -2,12 +2,12 @@
 """Makes .npy files, good and bad, and judges the results of `flashcl run` by attention in plain
 Python: the standard library only.
 
-  npy.py make FILE f4|f2|bf16 SHAPE SEED [--nan N]
+  npy.py make FILE f4|f2|bf16|u1|b1 SHAPE SEED [--nan N]
                                               numbers in (-1, 1), the last N rows NaN; SHAPE as 2,3,4
   npy.py spoil FILE KIND                      a file that must be refused; see KINDS
   npy.py kinds                                the kinds, one a line
   npy.py judge Q K V O [--lse L] [--causal tl|br] [--align tl|br] [--window L,R] [--softcap C] [--alibi] [--slopes S.npy]
-                       [--bias B.npy] [--sinks S.npy] [--scale S] [--layout bshd] [--bf16]
+                       [--bias B.npy] [--mask M.npy] [--sinks S.npy] [--scale S] [--layout bshd] [--bf16]
   npy.py header FILE                          type and shape
 """
 import argparse
@@ -28,6 +28,8 @@ def encode(kind, values):
         return struct.pack("<%df" % len(values), *values)
     if kind == "f2":
         return struct.pack("<%de" % len(values), *values)
+    if kind in ("u1", "b1"):
+        return bytes(v > -0.3 for v in values)
     return struct.pack("<%dH" % len(values), *(bf16_bits(v) for v in values))
 
 
@@ -52,7 +54,7 @@ def make(path, kind, shape, seed, version=(1, 0), nan_rows=0):
     values = [generator.uniform(-1, 1) for _ in range(count(shape))]
     for i in range(len(values) - nan_rows * shape[-1], len(values)):
         values[i] = math.nan
-    descr = {"f4": "<f4", "f2": "<f2", "bf16": "<u2"}[kind]
+    descr = {"f4": "<f4", "f2": "<f2", "bf16": "<u2", "u1": "|u1", "b1": "|b1"}[kind]
     with open(path, "wb") as out:
         out.write(header(literal(descr, shape), version) + encode(kind, values))
 
@@ -102,7 +104,7 @@ def read(path, bf16=False):
     assert start % 64 == 0, "the data is not aligned to 64 bytes"
     fields = ast.literal_eval(data[8 + length_size:start].decode())
     n = count(fields["shape"])
-    code = {"<f4": "f", "<f2": "e", "<u2": "H"}[fields["descr"]]
+    code = {"<f4": "f", "<f2": "e", "<u2": "H", "|u1": "B", "|b1": "?"}[fields["descr"]]
     values = struct.unpack("<%d%s" % (n, code), data[start:])
     if code == "H":
         assert bf16, "u2 without --bf16"
@@ -192,9 +194,10 @@ def judge(args):
     slopes = read(args.slopes)[2] if args.slopes else standard_slopes(h) if args.alibi else [0] * h
     scores_shape = ((n, m), (b, n, m), (b, h, n, m))[len(shapes[0]) - 2]
     bias = spread(args.bias, scores_shape) if args.bias else None
+    mask = spread(args.mask, scores_shape) if args.mask else lambda *index: 1
     scale = args.scale if args.scale is not None else 1 / math.sqrt(d)
     for i, j, r in ((i, j, r) for i in range(b) for j in range(h) for r in range(n)):
-        seen = visible(args, r, n, m)
+        seen = [x for x in visible(args, r, n, m) if mask(i, j, r, x)]
         head = j // (h // kv)
         row, total = attention_row(q(i, j, r), [k(i, head, x) for x in seen],
                                    [v(i, head, x) for x in seen], scale, dv, args.softcap,
@@ -215,7 +218,7 @@ def main():
     verbs = parser.add_subparsers(dest="verb", required=True)
     one = verbs.add_parser("make")
     one.add_argument("path")
-    one.add_argument("kind", choices=["f4", "f2", "bf16"])
+    one.add_argument("kind", choices=["f4", "f2", "bf16", "u1", "b1"])
     one.add_argument("shape")
     one.add_argument("seed", type=int)
     one.add_argument("--version", type=int, default=1)
@@ -235,6 +238,7 @@ def main():
     one.add_argument("--alibi", action="store_true")
     one.add_argument("--slopes")
     one.add_argument("--bias")
+    one.add_argument("--mask")
     one.add_argument("--sinks")
     one.add_argument("--scale", type=float)
     one.add_argument("--layout", choices=["bhsd", "bshd"])

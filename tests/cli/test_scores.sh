@@ -34,4 +34,19 @@ test_bias() {
     refuse "bias of another rank" 2 "b.npy has 5 dimensions; 1 to 4"
 }
 
-run_groups slopes bias
+test_mask() {
+    npy make m.npy b1 2,4,9,12 16
+    judge "mask" f4 2,4,9,8 2,2,12,8 2,2,12,8 --mask m.npy --lse l.npy
+    npy make b.npy f4 4,9,12 15
+    judge "mask and bias" f4 2,4,9,8 2,2,12,8 2,2,12,8 --mask m.npy --bias b.npy --causal br
+    npy make m.npy u1 1,12 16
+    judge "mask of u1 for all queries" f2 2,4,9,8 2,2,12,8 2,2,12,8 --mask m.npy --lse l.npy
+    on run --q q.npy --k k.npy --v v.npy -o o.npy --mask b.npy
+    refuse "mask of f4" 2 "b.npy: the elements are f4; b1 and u1 are allowed"
+    on run --q q.npy --k k.npy --v v.npy -o o.npy --bias m.npy
+    refuse "bias of u1" 2 "m.npy: the elements are u1"
+    on run --q m.npy --k k.npy --v v.npy -o o.npy
+    refuse "queries of u1" 2 "m.npy: the elements are u1"
+}
+
+run_groups slopes bias mask

@@ -115,6 +115,7 @@ kernel void test_args(global long *out, const fcl_args args)
         a->v_batch, a->v_head, a->v_row, a->v_col, a->o_batch, a->o_head, a->o_row, a->o_col,
         a->q_start, a->k_start, a->v_start, a->o_start, a->lse_start, a->score_pitch, a->o_split, a->lse_split,
         a->bias_batch, a->bias_head, a->bias_row, a->bias_col, a->bias_start,
+        a->visible_batch, a->visible_head, a->visible_row, a->visible_col, a->visible_start,
         a->splits, a->q_len, a->k_len, a->heads, a->group, a->all_heads, a->together, a->shift, as_int(a->unit),
         a->first, as_int(a->cap), as_int(a->cap_inverse), a->sinks_start, a->slopes_start, a->place, a->slope_heads,
         as_int(a->slope_step), sizeof(fcl_args)};

@@ -1,6 +1,6 @@
-// What may be added to plain attention - windows, caps, slopes, biases, sinks - on every usable
-// family against the double-precision reference. Numbers in comments are rows of the list of inputs
-// that broke other implementations.
+// What may be added to plain attention - windows, caps, slopes, sinks - on every
+// usable family against the double-precision reference. Numbers in comments are rows of the list of
+// inputs that broke other implementations.
 #include "cmocka_all.h"
 
 #include <math.h>
@@ -89,72 +89,6 @@ static void slopes(void **state)
     test_attention_free(&a);
 }
 
-// 4, 5, 28: biases of each type, with keys that they hide, also all of a row or the first 64, with
-// packed heads, split keys, tails and what else meets a score.
-static void biases(void **state)
-{
-    (void)state;
-    TEST_PROBLEMS(&opencl, "fwd b2 h4/2 q70 k133 d20 causal-br bias=f32 lse",
-                  "fwd h2 q133 k70 d24 f16 bias=f16 lse", "fwd b2 h2 q40 k70 d24 bf16 bias=bf16",
-                  "fwd b2 h6/2 q3 k200 d16 bias=f16 lse", "fwd h6/2 q21 k200 d16 bias=f32 lse",
-                  "fwd h6/2 q5 k0 d16 bias=f32 lse", "lse h4/2 q70 k133 d20 bias=f16",
-                  "fwd h2 q40 k133 d20 softcap=5 bias=f16 lse",
-                  "fwd h3 q70 k133 d20 br win=30,9 softcap=4 bias=f32 alibi sink lse");
-}
-
-// 2: a row of the lowest finite numbers is a plain softmax of equal logits; a few of them weigh
-// nothing; a NaN stays in its row, and does not come out of a hidden place.
-static void biases_at_the_limits(void **state)
-{
-    (void)state;
-    static const char *const problems[] = {"fwd h4/2 q5 k77 d16 bias=f32 lse",
-                                           "fwd h4/2 q40 k77 d16 causal-br bias=f32 sink lse"};
-    for (size_t n = 0; n < 2; n++) {
-        struct test_attention a;
-        test_attention_init(&a, problems[n]);
-        for (int64_t j = 0; j < 77; j++) {
-            test_tensor_set(&a.bias, 0, 0, 1, j, -3.402823466e38f);
-            test_tensor_set(&a.bias, 0, 1, 2, j, j < 70 ? -INFINITY : -3.402823466e38f);
-            test_tensor_set(&a.bias, 0, 2, 0, j, j % 5 ? -3.402823466e38f : 0.5f);
-            test_tensor_set(&a.bias, 0, 3, 4, j, j == 76 ? NAN : -1e30f);
-        }
-        for (int64_t i = 0; i < a.problem.q_len; i++)
-            test_tensor_set(&a.bias, 0, 1, i, 9, -INFINITY);
-        for (int64_t i = 0; i < a.problem.q_len; i++)
-            test_tensor_set(&a.bias, 0, 0, i, 9, -INFINITY);
-        test_tensor_set(&a.k, 0, 0, 9, 3, NAN);
-        test_attention_everywhere(&opencl, &a);
-        test_attention_free(&a);
-    }
-}
-
-// 20, 23: every axis may be broadcast, alone, with others, or all; offsets and strides are any.
-static void biases_of_any_shape(void **state)
-{
-    (void)state;
-    static const int64_t shapes[][4] = {
-        {0, 0, 0, 0},  {0, 0, 0, 1},         {0, 0, 77, 1}, {21 * 77, 0, 77, 1},      {77, 0, 0, 1},
-        {0, 5, 10, 0}, {3 * 2000, 2, 79, 3}, {0, 1, 2, 40}, {5 * 21 * 77, 77, 385, 1}};
-    static const char *const problems[] = {"fwd b2 h4/2 q21 k77 d16 bias=f16 causal-br lse",
-                                           "fwd b2 h4/2 q3 k77 d16 bias=f32 lse"};
-    for (size_t n = 0; n < 2; n++) {
-        char configs[TEST_CONFIGS][96];
-        struct test_attention a;
-        test_attention_init(&a, problems[n]);
-        const int count = test_configs(&opencl, &a.problem, configs);
-        for (int c = 0; c < count; c++) {
-            fcl_plan *plan = test_plan(&opencl, &a.problem, FCL_FUSED, configs[c]);
-            for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-                const size_t element = fcl_dtype_size(a.bias.dtype);
-                test_tensor_lay(&a.bias, shapes[s], s % 3 * element);
-                test_attention_judge(&opencl, &a, plan, 0);
-            }
-            fcl_plan_destroy(&plan);
-        }
-        test_attention_free(&a);
-    }
-}
-
 // 6: sinks, also of rows without keys, packed heads, split keys and no keys at all.
 static void sinks(void **state)
 {
@@ -176,13 +110,8 @@ static void sinks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows),
-        cmocka_unit_test(windows_are_arguments),
-        cmocka_unit_test(softcaps),
-        cmocka_unit_test(slopes),
-        cmocka_unit_test(biases),
-        cmocka_unit_test(biases_at_the_limits),
-        cmocka_unit_test(biases_of_any_shape),
+        cmocka_unit_test(windows),  cmocka_unit_test(windows_are_arguments),
+        cmocka_unit_test(softcaps), cmocka_unit_test(slopes),
         cmocka_unit_test(sinks),
     };
     if (!test_opencl_open(&opencl, NULL))

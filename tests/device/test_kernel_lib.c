@@ -50,34 +50,31 @@ static void arguments_arrive_in_their_fields(void **state)
 {
     (void)state;
     for (size_t n = 0; n < case_count; n++) {
+        enum { FIRST = 24, LONGS = 34, WORDS = 17 };
         struct fcl_kernel_args args;
-        int64_t *const longs[] = {
-            args.q_strides,    args.q_strides + 1,    args.q_strides + 2,    args.q_strides + 3,
-            args.k_strides,    args.k_strides + 1,    args.k_strides + 2,    args.k_strides + 3,
-            args.v_strides,    args.v_strides + 1,    args.v_strides + 2,    args.v_strides + 3,
-            args.o_strides,    args.o_strides + 1,    args.o_strides + 2,    args.o_strides + 3,
-            &args.q_start,     &args.k_start,         &args.v_start,         &args.o_start,
-            &args.lse_start,   &args.score_pitch,     &args.o_split,         &args.lse_split,
-            args.bias_strides, args.bias_strides + 1, args.bias_strides + 2, args.bias_strides + 3,
-            &args.bias_start};
-        // Of 32 bits, floats by their bits.
-        void *const words[] = {&args.splits,      &args.q_len,        &args.k_len,
-                               &args.heads,       &args.group,        &args.all_heads,
-                               &args.together,    &args.shift,        &args.unit,
-                               &args.first,       &args.cap,          &args.cap_inverse,
-                               &args.sinks_start, &args.slopes_start, &args.place,
-                               &args.slope_heads, &args.slope_step};
-        enum { LONGS = FCL_COUNT(longs), WORDS = FCL_COUNT(words) };
+        int64_t longs[LONGS];
+        void *const words[WORDS] = {&args.splits,      &args.q_len,        &args.k_len,
+                                    &args.heads,       &args.group,        &args.all_heads,
+                                    &args.together,    &args.shift,        &args.unit,
+                                    &args.first,       &args.cap,          &args.cap_inverse,
+                                    &args.sinks_start, &args.slopes_start, &args.place,
+                                    &args.slope_heads, &args.slope_step};
         cl_long out[LONGS + WORDS + 1];
         for (int i = 0; i < LONGS; i++)
-            *longs[i] = (INT64_C(1) << 33) + i;
-        for (int32_t i = 0, word = -100; i < WORDS; i++, word++)
+            longs[i] = (INT64_C(1) << 33) + i;
+        assert_int_equal(offsetof(struct fcl_kernel_args, splits), FIRST * sizeof *longs);
+        memcpy(&args, longs, FIRST * sizeof *longs);
+        assert_int_equal(offsetof(struct fcl_kernel_args, bias_strides),
+                         sizeof args - (LONGS - FIRST) * sizeof *longs);
+        memcpy((char *)&args + offsetof(struct fcl_kernel_args, bias_strides), longs + FIRST,
+               (LONGS - FIRST) * sizeof *longs);
+        for (int32_t i = 0, word = -100; i < WORDS; i++, word++) // floats by their bits
             memcpy(words[i], &word, sizeof word);
         const struct test_argument arguments[] = {
             {TEST_OUTPUT, out, sizeof out}, {TEST_VALUE, &args, sizeof args}, {0}};
         test_kernels_run(&cases[n], "test_args", 1, 1, arguments);
         for (int i = 0; i < LONGS; i++)
-            assert_int_equal(out[i], *longs[i]);
+            assert_int_equal(out[i], longs[i]);
         for (int i = 0; i < WORDS; i++)
             assert_int_equal(out[LONGS + i], i - 100);
         assert_int_equal(out[LONGS + WORDS], sizeof args);

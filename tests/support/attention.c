@@ -116,6 +116,36 @@ static void fill_bias(struct test_tensor *t)
                 }
 }
 
+unsigned char *test_visible(const struct test_attention *a, int64_t b, int64_t h, int64_t i,
+                            int64_t j)
+{
+    const int64_t *s = a->visible.strides;
+    return a->visible.data + a->visible.offset + b * s[0] + h * s[1] + i * s[2] + j * s[3];
+}
+
+// Bytes [batch, head, query, key]: of each 32 keys of 32 rows, one of three kinds: seen here and
+// there, all, none; in the last head few, and some rows see nothing.
+static void make_visible(struct test_attention *a)
+{
+    const struct fcl_problem *p = &a->problem;
+    uint64_t state = 55;
+    const int64_t extents[4] = {p->batch, p->heads_q, p->q_len, p->k_len};
+    memcpy(a->visible.extents, extents, sizeof extents);
+    fcl_layout_strides(FCL_LAYOUT_BHSD, p->heads_q, p->q_len, p->k_len, a->visible.strides);
+    a->visible.bytes = (size_t)(p->batch * p->heads_q * p->q_len * p->k_len);
+    a->visible.data = malloc(a->visible.bytes + 1);
+    assert_non_null(a->visible.data);
+    for (size_t n = 0; n < a->visible.bytes; n++) {
+        const int64_t j = (int64_t)n % p->k_len, i = (int64_t)n / p->k_len % p->q_len;
+        const int64_t h = (int64_t)n / p->k_len / p->q_len % p->heads_q;
+        const int64_t kind = (i / 32 + j / 32 + h) % 3;
+        const uint32_t some = next_random(&state) >> 16;
+        const int few = h == p->heads_q - 1 && some % 29 == 0;
+        const int seen = kind == 1 || (kind == 0 && some % 3) || few;
+        a->visible.data[n] = i % 19 == 3 || !seen ? 0 : (unsigned char)(some % 255 + 1);
+    }
+}
+
 void test_attention_init(struct test_attention *a, const char *text)
 {
     char reason[256];
@@ -136,6 +166,8 @@ void test_attention_init(struct test_attention *a, const char *text)
         make_scores(&a->bias, p, fcl_bias_dtype(p->bias));
         fill_bias(&a->bias);
     }
+    if (p->visible)
+        make_visible(a);
     if (p->sink) {
         a->sinks = calloc((size_t)p->heads_q, sizeof *a->sinks);
         for (int64_t h = 0; h < p->heads_q; h++)
@@ -157,6 +189,7 @@ void test_attention_free(struct test_attention *a)
     free(a->v.data);
     free(a->o.data);
     free(a->bias.data);
+    free(a->visible.data);
     free(a->lse);
     free(a->sinks);
     free(a->slopes);
@@ -260,25 +293,24 @@ static void add_scores(struct test_opencl *opencl, const struct test_attention *
     args->sinks_offset = args->slopes_offset = sizeof(float);
     if (a->bias.data)
         args->bias = as_argument(input_buffer(opencl, &a->bias), &a->bias, 0);
+    if (a->visible.data)
+        args->visible = as_argument(input_buffer(opencl, &a->visible), &a->visible, 0);
 }
 
-enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_attention *a,
-                                   const fcl_plan *plan, int *outside)
+// All buffers of a launch; release_arguments is due.
+static struct fcl_attention_args make_arguments(struct test_opencl *opencl,
+                                                const struct test_attention *a,
+                                                const fcl_plan *plan, size_t lse_bytes)
 {
     const struct fcl_problem *p = &a->problem;
-    const size_t lse_bytes =
-        a->lse ? (size_t)(p->batch * p->heads_q * p->q_len) * sizeof *a->lse : 0;
-    cl_mem q = input_buffer(opencl, &a->q), k = input_buffer(opencl, &a->k);
-    cl_mem v = input_buffer(opencl, &a->v), o = output_buffer(opencl, a->o.bytes);
-    cl_mem lse = a->lse ? output_buffer(opencl, lse_bytes) : NULL;
     struct fcl_attention_args args = {
         .struct_size = sizeof args,
         .shape = {p->batch, p->heads_q, p->heads_kv, p->q_len, p->k_len},
-        .q = as_argument(q, &a->q, 0),
-        .k = as_argument(k, &a->k, 0),
-        .v = as_argument(v, &a->v, 0),
-        .o = as_argument(o, &a->o, GUARD),
-        .lse = lse,
+        .q = as_argument(input_buffer(opencl, &a->q), &a->q, 0),
+        .k = as_argument(input_buffer(opencl, &a->k), &a->k, 0),
+        .v = as_argument(input_buffer(opencl, &a->v), &a->v, 0),
+        .o = as_argument(output_buffer(opencl, a->o.bytes), &a->o, GUARD),
+        .lse = a->lse ? output_buffer(opencl, lse_bytes) : NULL,
         .lse_offset = GUARD,
         .scale = a->scale,
         .window = p->window,
@@ -287,6 +319,26 @@ enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_atten
         .softcap = a->softcap};
     add_scores(opencl, a, &args);
     args.workspace = workspace_buffer(opencl, plan, &args.shape);
+    return args;
+}
+
+static void release_arguments(const struct fcl_attention_args *args)
+{
+    cl_mem buffers[] = {args->q.buffer,    args->k.buffer,      args->v.buffer, args->o.buffer,
+                        args->lse,         args->workspace,     args->sinks,    args->slopes,
+                        args->bias.buffer, args->visible.buffer};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        if (buffers[i])
+            clReleaseMemObject(buffers[i]);
+}
+
+enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_attention *a,
+                                   const fcl_plan *plan, int *outside)
+{
+    const struct fcl_problem *p = &a->problem;
+    const size_t lse_bytes =
+        a->lse ? (size_t)(p->batch * p->heads_q * p->q_len) * sizeof *a->lse : 0;
+    const struct fcl_attention_args args = make_arguments(opencl, a, plan, lse_bytes);
     cl_event event = NULL;
     *outside = 0;
     const enum fcl_status status =
@@ -295,14 +347,11 @@ enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_atten
         assert_non_null(event);
         assert_int_equal(clWaitForEvents(1, &event), CL_SUCCESS);
         clReleaseEvent(event);
-        *outside = !read_output(opencl, o, a->o.data, a->o.bytes);
-        if (lse)
-            *outside |= !read_output(opencl, lse, a->lse, lse_bytes);
+        *outside = !read_output(opencl, args.o.buffer, a->o.data, a->o.bytes);
+        if (a->lse)
+            *outside |= !read_output(opencl, args.lse, a->lse, lse_bytes);
     }
-    cl_mem buffers[] = {q, k, v, o, lse, args.workspace, args.sinks, args.slopes, args.bias.buffer};
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        if (buffers[i])
-            clReleaseMemObject(buffers[i]);
+    release_arguments(&args);
     return status;
 }
 
@@ -340,6 +389,8 @@ struct fcl_comparison test_attention_compare(const struct test_attention *a, int
     struct fcl_comparison comparison = {0};
     if (a->bias.data)
         reference.bias = as_host(&a->bias);
+    if (a->visible.data)
+        reference.visible = as_host(&a->visible);
     for (int64_t b = 0; b < p->batch; b++)
         for (int64_t h = 0; h < p->heads_q; h++)
             for (int64_t i = 0; i < p->q_len; i++) {

@@ -345,8 +345,8 @@ static void slopes_follow_the_shape(void **state)
     assert_non_null(strstr(reason, "with alibi at most"));
 }
 
-// A bias is contiguous where no strides are given, whatever the layout; any of them may broadcast;
-// the alignment that the problem promises is not its own.
+// A bias, as a mask tensor, is contiguous where no strides are given, whatever the layout; any of
+// them may broadcast; the alignment that the problem promises is not its own.
 static void biases_have_strides_of_their_own(void **state)
 {
     (void)state;
@@ -376,6 +376,15 @@ static void biases_have_strides_of_their_own(void **state)
     args.bias = (struct fcl_tensor){.buffer = (cl_mem)(void *)&anything, .offset = 3};
     assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
     assert_non_null(strstr(reason, "bias.offset is 3 bytes"));
+    const struct fcl_problem masked = test_problem("fwd b2 h6/2 q10 k20 d64 f16 mask=u8");
+    args = plain;
+    assert_int_equal(prepare(&masked, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "visible.buffer is NULL"));
+    args.visible = (struct fcl_tensor){.buffer = (cl_mem)(void *)&anything, .offset = 3};
+    assert_int_equal(prepare(&masked, "generic_m32n32w64r4d64", args), FCL_OK);
+    assert_memory_equal(launch.args.visible_strides, whole, sizeof whole);
+    assert_int_equal(launch.args.visible_start, 3);
+    assert_int_equal(launch.visible_end, 3 + 2400);
     const struct fcl_problem large = test_problem("fwd q46400 d64 bias=f32");
     args.bias = (struct fcl_tensor){.buffer = (cl_mem)(void *)&anything};
     assert_int_equal(prepare(&large, "generic_m32n32w64r4d64", args), FCL_OK);

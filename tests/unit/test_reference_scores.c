@@ -170,6 +170,32 @@ static void biases_at_the_limits(void **state)
     assert_true(isnan(o[0]));
 }
 
+// Beside causality and a bias; each hides on its own.
+static void masks_hide(void **state)
+{
+    (void)state;
+    struct case_data c;
+    unsigned char bytes[2 * QUERIES * KEYS];
+    float bias[KEYS] = {0.5f, -INFINITY, 1, -1, 0};
+    double o[1];
+    struct fcl_reference_row row = {.o = o};
+    make(&c, "fwd h2/1 q3 k5 d1 causal-br bias=f32 mask=u8");
+    c.reference.bias = (struct fcl_host_tensor){
+        .data = bias, .dtype = FCL_F32, .strides = {0, 0, FCL_BROADCAST, 1}};
+    assert_int_equal(fcl_reference_dense(&c.reference, 0, 0, 0, &row), FCL_INVALID_ARGUMENT);
+    for (int n = 0; n < 2 * QUERIES * KEYS; n++)
+        bytes[n] = n / KEYS == 4 || n % 3 == 1 ? 0 : (unsigned char)(1 << n % 8);
+    c.reference.visible = (struct fcl_host_tensor){.data = bytes};
+    for (int h = 0; h < 2; h++)
+        for (int i = 0; i < QUERIES; i++) {
+            double added[KEYS];
+            for (int j = 0; j < KEYS; j++)
+                added[j] =
+                    j > i + 2 || !bytes[(h * QUERIES + i) * KEYS + j] ? -INFINITY : (double)bias[j];
+            assert_row(&c, h, i, added);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +203,7 @@ int main(void)
         cmocka_unit_test(given_slopes_are_read),
         cmocka_unit_test(biases_are_added_after_the_cap),
         cmocka_unit_test(biases_at_the_limits),
+        cmocka_unit_test(masks_hide),
     };
     return cmocka_run_group_tests_name("reference_scores", tests, NULL, NULL);
 }

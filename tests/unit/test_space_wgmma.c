@@ -98,6 +98,7 @@ static void what_it_is_not_for_is_refused_with_a_reason(void **state)
         {"fwd h8 q64 d64 f16 sink", X128, "no sinks"},
         {"fwd h8 q64 d64 f16 causal-br alibi", X128, "no alibi"},
         {"fwd h8 q64 d64 f16 bias=f16", X128, "no bias"},
+        {"fwd h8 q64 d64 f16 mask=u8", X128, "no mask tensor"},
         {"fwd h8 q64 d64 f16", "nvidia_wgmma_m64n128w256t2", "block_m 64"},
         {"fwd h8 q64 d64 f16", "nvidia_wgmma_m128n128w512t2", "items 512"},
         {"fwd h8 q64 d64 f16", "nvidia_wgmma_m128n40w384t2", "block_n 40"},

@@ -78,11 +78,30 @@ static int read_bias(const char *path, int rank, int bf16, struct fcl_problem *p
     if (code != EXIT_OK) {
         return code;
     }
-    if (bias->array.header.type == NPY_U2 && !bf16) {
-        message_error("%s: the elements are u2; that is allowed as bfloat16 with --bf16", path);
+    const enum npy_type type = bias->array.header.type;
+    if (type > NPY_U2 || (type == NPY_U2 && !bf16)) {
+        message_error("%s: the elements are %s; f4, f2 and, as bfloat16 with --bf16, u2 are "
+                      "allowed",
+                      path, npy_type_text(type));
         return EXIT_USAGE;
     }
-    problem->bias = types[bias->array.header.type];
+    problem->bias = types[type];
+    return EXIT_OK;
+}
+
+static int read_mask(const char *path, int rank, struct fcl_problem *problem,
+                     struct added_tensor *mask)
+{
+    const int code = read_tensor(path, rank, problem, mask);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    const enum npy_type type = mask->array.header.type;
+    if (type != NPY_U1 && type != NPY_B1) {
+        message_error("%s: the elements are %s; b1 and u1 are allowed", path, npy_type_text(type));
+        return EXIT_USAGE;
+    }
+    problem->visible = 1;
     return EXIT_OK;
 }
 
@@ -100,6 +119,9 @@ int added_read(const struct added_paths *paths, int rank, int bf16, struct fcl_p
     }
     if (code == EXIT_OK && paths->bias != NULL) {
         code = read_bias(paths->bias, rank, bf16, problem, &added->bias);
+    }
+    if (code == EXIT_OK && paths->mask != NULL) {
+        code = read_mask(paths->mask, rank, problem, &added->mask);
     }
     return code;
 }
@@ -127,7 +149,8 @@ static enum fcl_status upload(struct session *session, struct added_tensor *tens
 enum fcl_status added_upload(struct session *session, struct added *added,
                              struct fcl_attention_args *arguments)
 {
-    return upload(session, &added->bias, &arguments->bias);
+    const enum fcl_status status = upload(session, &added->bias, &arguments->bias);
+    return status == FCL_OK ? upload(session, &added->mask, &arguments->visible) : status;
 }
 
 void added_refer(const struct added *added, const struct fcl_problem *problem,
@@ -140,6 +163,8 @@ void added_refer(const struct added *added, const struct fcl_problem *problem,
                             : problem->bias == FCL_BIAS_BF16 ? FCL_BF16
                                                              : FCL_F32;
     memcpy(reference->bias.strides, added->bias.strides, sizeof(added->bias.strides));
+    reference->visible.data = added->mask.array.data;
+    memcpy(reference->visible.strides, added->mask.strides, sizeof(added->mask.strides));
 }
 
 static void free_tensor(struct added_tensor *tensor)
@@ -155,4 +180,5 @@ void added_free(struct added *added)
     npy_free(&added->sinks);
     npy_free(&added->slopes);
     free_tensor(&added->bias);
+    free_tensor(&added->mask);
 }

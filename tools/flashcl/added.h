@@ -8,7 +8,7 @@
 
 // Files; NULL: none.
 struct added_paths {
-    char *sinks, *slopes, *bias;
+    char *sinks, *slopes, *bias, *mask;
 };
 
 // A tensor for the scores [batch, head, query, key]; dimensions of 1 stand for all.
@@ -20,7 +20,7 @@ struct added_tensor {
 
 struct added {
     struct npy_array sinks, slopes; // without data where there are none
-    struct added_tensor bias;
+    struct added_tensor bias, mask;
 };
 
 // Reads the files and says in *problem, which has its shape, what it then has. `rank` is that of

@@ -20,6 +20,11 @@ static enum fcl_dtype tensor_type(const struct fcl_problem *problem, enum buffer
     return types[role];
 }
 
+static size_t element_size(const struct fcl_problem *problem, enum buffer_role role)
+{
+    return role == BUFFER_VISIBLE ? 1 : fcl_dtype_size(tensor_type(problem, role));
+}
+
 static int uses(const struct fcl_problem *problem, enum buffer_role role)
 {
     int statistics = problem->pass == FCL_PASS_STATISTICS;
@@ -34,6 +39,9 @@ static int uses(const struct fcl_problem *problem, enum buffer_role role)
     }
     if (role == BUFFER_BIAS) {
         return problem->bias != FCL_BIAS_NONE;
+    }
+    if (role == BUFFER_VISIBLE) {
+        return problem->visible;
     }
     return !(statistics && (role == BUFFER_V || role == BUFFER_O));
 }
@@ -50,6 +58,9 @@ size_t buffers_elements(const struct fcl_problem *problem, enum buffer_role role
     if (role == BUFFER_BIAS) {
         return (size_t)problem->heads_q * (size_t)problem->q_len * (size_t)problem->k_len;
     }
+    if (role == BUFFER_VISIBLE) {
+        return (size_t)problem->batch * (size_t)problem->q_len * (size_t)problem->k_len;
+    }
     const int widths[BUFFER_COUNT] = {problem->head_dim_qk, problem->head_dim_qk,
                                       problem->head_dim_v, problem->head_dim_v, 1};
     return (size_t)problem->batch * (size_t)(key_side ? problem->heads_kv : problem->heads_q) *
@@ -58,7 +69,7 @@ size_t buffers_elements(const struct fcl_problem *problem, enum buffer_role role
 
 size_t buffers_bytes(const struct fcl_problem *problem, enum buffer_role role)
 {
-    return buffers_elements(problem, role) * fcl_dtype_size(tensor_type(problem, role));
+    return buffers_elements(problem, role) * element_size(problem, role);
 }
 
 static struct fcl_shape shape_of(const struct fcl_problem *problem)
@@ -174,11 +185,16 @@ static enum fcl_status fill_one(struct session *session, struct buffers *buffers
                                 void *block)
 {
     enum fcl_dtype type = tensor_type(problem, role);
-    size_t count = buffers_elements(problem, role), size = fcl_dtype_size(type);
+    size_t count = buffers_elements(problem, role), size = element_size(problem, role);
     uint64_t state = UINT64_C(88172645463325252) + (uint64_t)role;
     cl_int status = CL_SUCCESS;
     for (size_t i = 0; i < count && i < FILL_ELEMENTS; i++) {
-        fcl_element_store(block, type, (int64_t)i, next_random(&state));
+        const float x = next_random(&state);
+        if (role == BUFFER_VISIBLE) {
+            ((unsigned char *)block)[i] = x < 0.5f;
+        } else {
+            fcl_element_store(block, type, (int64_t)i, x);
+        }
     }
     for (size_t done = 0; done < count && status == CL_SUCCESS; done += FILL_ELEMENTS) {
         size_t part = count - done < FILL_ELEMENTS ? count - done : FILL_ELEMENTS;
@@ -191,8 +207,8 @@ static enum fcl_status fill_one(struct session *session, struct buffers *buffers
 enum fcl_status buffers_fill(struct session *session, struct buffers *buffers,
                              const struct fcl_problem *problem)
 {
-    static const enum buffer_role inputs[] = {BUFFER_Q,     BUFFER_K,      BUFFER_V,
-                                              BUFFER_SINKS, BUFFER_SLOPES, BUFFER_BIAS};
+    static const enum buffer_role inputs[] = {
+        BUFFER_Q, BUFFER_K, BUFFER_V, BUFFER_SINKS, BUFFER_SLOPES, BUFFER_BIAS, BUFFER_VISIBLE};
     void *block = memory_get(FILL_ELEMENTS, sizeof(float));
     enum fcl_status status = FCL_OK;
     for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]) && status == FCL_OK; i++) {
@@ -223,5 +239,7 @@ struct fcl_attention_args buffers_arguments(const struct buffers *buffers,
         .slopes = buffers->tensors[BUFFER_SLOPES],
         .bias = {.buffer = buffers->tensors[BUFFER_BIAS],
                  .strides = {FCL_BROADCAST, problem->q_len * problem->k_len, problem->k_len, 1}},
+        .visible = {.buffer = buffers->tensors[BUFFER_VISIBLE],
+                    .strides = {problem->q_len * problem->k_len, FCL_BROADCAST, problem->k_len, 1}},
     };
 }

@@ -1,5 +1,5 @@
 // The device buffers of one problem: contiguous tensors in the problem's own layout; a bias is the
-// same for all of the batch.
+// same for all of the batch, a mask tensor for all heads.
 #ifndef FLASHCL_TOOL_BUFFERS_H
 #define FLASHCL_TOOL_BUFFERS_H
 
@@ -14,6 +14,7 @@ enum buffer_role {
     BUFFER_SINKS,
     BUFFER_SLOPES,
     BUFFER_BIAS,
+    BUFFER_VISIBLE,
     BUFFER_COUNT
 };
 
@@ -39,7 +40,8 @@ enum fcl_status buffers_write(struct session *session, struct buffers *buffers,
 enum fcl_status buffers_read(struct session *session, const struct buffers *buffers,
                              const struct fcl_problem *problem, enum buffer_role role, void *data);
 
-// Fills the inputs with numbers in (-1, 1), the same ones in every run.
+// Fills the inputs with numbers in (-1, 1), the same ones in every run; a mask tensor hides every
+// fourth key on average, anywhere.
 enum fcl_status buffers_fill(struct session *session, struct buffers *buffers,
                              const struct fcl_problem *problem);
 

@@ -35,6 +35,7 @@ static const char problem_help[] =
     "                      or with tl or br, which say from which corner\n"
     "  softcap=C           scores become C tanh(score / C)\n"
     "  bias=f32|f16|bf16   plus a tensor [B,H,N,M]; -inf hides a key\n"
+    "  mask=u8             a tensor of bytes [B,H,N,M] says which keys a query sees\n"
     "  alibi, alibi=given  less a slope for each key of distance: the standard one of a head, or "
     "one\n"
     "                      that the caller gives\n"

@@ -232,6 +232,7 @@ static enum fcl_status prepare(struct run *run)
         // Tensors for scores are made from their files, in any shape.
         struct fcl_problem others = run->problem;
         others.bias = FCL_BIAS_NONE;
+        others.visible = 0;
         status = buffers_create(&run->session, run->plan, &others, &run->buffers);
     }
     const struct {
@@ -461,7 +462,7 @@ static void free_own(struct run_options *own)
     char *const texts[] = {own->q,           own->k,          own->v,           own->o,
                            own->lse,         own->causal,     own->align,       own->window_text,
                            own->layout_text, own->scale_text, own->added.sinks, own->added.slopes,
-                           own->added.bias};
+                           own->added.bias,  own->added.mask};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         free(texts[i]);
     }
@@ -502,6 +503,8 @@ static int run_run(int argc, const char **argv)
          "what is added to scores, [N,M], [B,N,M] or [B,H,N,M] as q has dimensions, or the last "
          "ones of these; dimensions of 1 stand for all; -inf hides a key",
          "B.npy"},
+        {"mask", '\0', POPT_ARG_STRING, &own.added.mask, 0,
+         "which keys a query sees, b1 or u1 in the same shapes: not 0 where it does", "M.npy"},
         {"softcap", '\0', POPT_ARG_INT, &own.softcap, 0, "scores become C tanh(score / C)", "C"},
         {"layout", '\0', POPT_ARG_STRING, &own.layout_text, 0,
          "order of four dimensions (default: bhsd)", "bhsd|bshd"},

@@ -87,6 +87,9 @@ double traffic_bytes(const struct fcl_problem *problem, enum fcl_implementation 
         bytes += (problem->bias == FCL_BIAS_F32 ? 4 : 2) * (double)problem->heads_q *
                  traffic_pairs(problem);
     }
+    if (problem->visible) { // one for all heads
+        bytes += (double)problem->batch * traffic_pairs(problem);
+    }
     if (implementation == FCL_UNFUSED) {
         bytes += 4 * queries * (double)problem->k_len * q;
     }
