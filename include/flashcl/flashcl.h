@@ -3,6 +3,7 @@
 //
 //     fcl_device_create  ->  fcl_attention_run                        one call, plans kept inside
 //     fcl_device_create  ->  fcl_plan_create  ->  fcl_attention_enqueue          you own the rest
+//                            fcl_merge_create  ->  fcl_merge_enqueue             results of parts
 //
 // The library never prints, aborts, exits or reads the environment. It starts no threads and keeps
 // no global state. Invalid arguments enqueue nothing; the device's log says why a call failed.
@@ -185,14 +186,41 @@ struct fcl_attention_args {
     int64_t window_left, window_right; // keys beside i' that a query sees; -1: unbounded
     cl_mem sinks; // fp32 [heads_q], natural logits, -INFINITY for none; used when the problem
                   // says `sink`
-    size_t sinks_offset;    // bytes, a multiple of 4
-    float softcap;          // above 0, of a problem with a softcap; 0: as the problem says
-    cl_mem slopes;          // fp32 [heads_q]; used when the problem says `alibi=given`
-    size_t slopes_offset;   // bytes, a multiple of 4
-    struct fcl_tensor bias; // [batch, heads_q, q_len, k_len], natural logits; used when the problem
-                            // says `bias`. All strides 0: contiguous in this order, whatever the
-                            // problem's layout. Offset and strides need no alignment but the
-                            // element's
+    size_t sinks_offset; // bytes, a multiple of 4
+    float softcap;       // above 0, of a problem with a softcap; 0: as the problem says
+
+    // Metadata of sequences, int32 in device memory, each with an offset in bytes, a multiple of 4.
+    // Kernels clamp what they read there: wrong numbers never touch anything outside of the
+    // tensors; fcl_attention_validate finds them. Shape: `batch` sequences, none longer than q_len
+    // and k_len.
+    //
+    // varlen: sequence s has rows cu_q[s] to cu_q[s + 1] - 1 of q [total_q, heads_q, head_dim_qk]
+    // and o, and rows of k and v [total_k, heads_kv, ...] by cu_k; batch strides are not used. lse
+    // is [heads_q, total_q]. Rows that belong to no sequence are not written.
+    cl_mem cu_q, cu_k; // [batch + 1]
+    size_t cu_q_offset, cu_k_offset;
+    int64_t total_q, total_k; // rows, up to 2^30; total_q at most batch x q_len
+    // used: sequence s has used_q[s] rows of q and o, and used_k[s] of k and v. What lies beyond
+    // them is not written, and not seen, whatever is there.
+    cl_mem used_q, used_k; // [batch]; used_q NULL: all rows
+    size_t used_q_offset, used_k_offset;
+    // page: k and v are pools [page_count, heads_kv, page, ...] with strides of their own; keys n x
+    // page and on of sequence s lie in page table[s x table_stride + n], n below table_entries.
+    // k_len and used_k end with the table. Keys in a page outside of the pool are hidden.
+    cl_mem table;
+    size_t table_offset;
+    int64_t table_stride; // elements; 0: table_entries
+    int64_t table_entries, page_count;
+    int page; // rows of a page; 0: as the problem says
+
+    // What is added to scores, and hides them.
+    cl_mem slopes;             // fp32 [heads_q]; used when the problem says `alibi=given`
+    size_t slopes_offset;      // bytes, a multiple of 4
+    struct fcl_tensor bias;    // [batch, heads_q, q_len, k_len], natural logits; used when the
+                               // problem says `bias`. All strides 0: contiguous in this order,
+                               // whatever the problem's layout. Offset and strides need no
+                               // alignment but the element's. Of sequences, batch is the sequence,
+                               // and queries and keys are counted within it
     struct fcl_tensor visible; // the same of bytes, not 0 where the query sees the key; used when
                                // the problem says `mask=u8`
 };
@@ -212,6 +240,63 @@ FCL_API enum fcl_status fcl_attention_enqueue(const fcl_plan *plan, cl_command_q
                                               cl_uint wait_count, const cl_event *wait,
                                               cl_event *event);
 
+// Checks a launch and its metadata: all that fcl_attention_enqueue checks, then, where sequences
+// differ in length, the metadata in device memory as fcl_sequences_validate (tune.h) does. Reads
+// them by the queue and blocks; whatever writes them must be complete, or before in an in-order
+// queue. The log names the first entry that is wrong. Errors: those of fcl_attention_enqueue,
+// INVALID_ARGUMENT, OUT_OF_MEMORY. Thread-safety: safe.
+FCL_API enum fcl_status fcl_attention_validate(const fcl_plan *plan, cl_command_queue queue,
+                                               const struct fcl_attention_args *args);
+
+// ---- Merging partial results ------------------------------------------------------------------
+
+// Attention over two sets of keys, for instance a prefix that many sequences share and what is
+// each one's own, or the keys of two devices, can be computed apart: from both O and LSE,
+//
+//     LSE = log(e^LSE_a + e^LSE_b)      O = (e^LSE_a O_a + e^LSE_b O_b) / e^LSE
+//
+// O = 0 with LSE = -inf, what a plan writes where a row sees no key, changes nothing. More parts
+// are merged one after the other. Sinks belong to one part only.
+
+// Builds the kernel for these element types, or takes it from the cache, and proves it by a tiny
+// launch. Errors: INVALID_ARGUMENT, BUILD_FAILED, WRONG_RESULT, DEVICE_ERROR, OUT_OF_MEMORY; then
+// *created is NULL. Blocks. Thread-safety: safe.
+FCL_API enum fcl_status fcl_merge_create(fcl_device *device, enum fcl_dtype dtype_a,
+                                         enum fcl_dtype dtype_b, enum fcl_dtype dtype_o,
+                                         fcl_merge **created);
+
+// Frees it and sets it to NULL; launches under way are not disturbed. NULL is fine. Thread-safety:
+// no other call may use it.
+FCL_API void fcl_merge_destroy(fcl_merge **merge);
+
+// The arguments of one merge. All tensors are [batch, heads_q, q_len, head_dim]; all LSE are fp32
+// [batch, heads_q, q_len], contiguous.
+struct fcl_merge_args {
+    size_t struct_size;
+    struct fcl_shape shape; // heads_kv and k_len do not matter
+    int head_dim;           // 1 to 1024
+    enum fcl_layout layout; // of tensors whose strides are all 0
+    struct fcl_tensor a, b; // any strides; offsets are multiples of the element
+    struct fcl_tensor o;    // may be all of a or of b, with equal type, offset and strides; else
+                            // its elements must overlap neither each other nor an input
+    cl_mem lse_a, lse_b;
+    cl_mem lse;                                    // may be all of lse_a or lse_b; NULL: not wanted
+    size_t lse_a_offset, lse_b_offset, lse_offset; // bytes, multiples of 4
+};
+
+#ifndef __cplusplus
+#define fcl_merge_args(...) \
+    (&(struct fcl_merge_args){.struct_size = sizeof(struct fcl_merge_args), __VA_ARGS__})
+#endif
+
+// Enqueues a merge after the `wait` events, as fcl_attention_enqueue does: it never blocks,
+// allocates, compiles or flushes; batch 0 or q_len 0 succeeds and still gives an event. Errors:
+// INVALID_ARGUMENT (names the argument, its value and what is allowed), UNSUPPORTED (2^32 rows and
+// more), DEVICE_ERROR. Thread-safety: safe; a short lock is held while arguments are set.
+FCL_API enum fcl_status fcl_merge_enqueue(const fcl_merge *merge, cl_command_queue queue,
+                                          const struct fcl_merge_args *args, cl_uint wait_count,
+                                          const cl_event *wait, cl_event *event);
+
 // ---- Source for other runtimes ----------------------------------------------------------------
 
 enum fcl_argument_kind { FCL_ARGUMENT_BUFFER, FCL_ARGUMENT_BYTES };
@@ -219,7 +304,8 @@ enum fcl_argument_kind { FCL_ARGUMENT_BUFFER, FCL_ARGUMENT_BYTES };
 // One kernel argument, in order.
 struct fcl_argument {
     // "q", "k", "v", "o", "lse", "args", then of kernels that have them "workspace" (nvidia_wgmma),
-    // "sinks", "slopes", "bias", "visible"
+    // "sinks", "slopes", "bias", "visible", and of varlen or used problems "cu_q", "cu_k",
+    // "used_q", "used_k", "table", of which those are read that the problem speaks of
     const char *name;
     enum fcl_argument_kind kind;
     size_t size;       // of BYTES; of a workspace, whose first 128 bytes are 0 before each launch
@@ -234,7 +320,7 @@ struct fcl_generated {
     size_t group_size;  // local size; the grid is one-dimensional
     size_t groups;      // work-groups for the problem's own lengths
     size_t local_bytes; // local memory declared by the kernel
-    struct fcl_argument arguments[12];
+    struct fcl_argument arguments[16];
     size_t argument_count;
     void *storage; // the library's own
 };

@@ -129,8 +129,8 @@ enum fcl_bias { FCL_BIAS_NONE = 0, FCL_BIAS_F32, FCL_BIAS_F16, FCL_BIAS_BF16 };
 //     fwd b2 h32/8 q4096 k4096 d192/128 f16 causal-br lse layout=bshd align=4
 // pass fwd or lse; h, d: query/key-value pairs, one number for both; f32, f16 or bf16 for all four
 // tensors or one each as q:f16 k:bf16 v:f32 o:f32; none, causal-tl, causal-br, tl or br; win=L,R;
-// softcap=C; bias=f32|f16|bf16; alibi or alibi=given; mask=u8; sink; lse; guard-v; strided;
-// layout=bhsd|bshd; align=BYTES. Defaults: b1 h1, k as q, f32, none.
+// softcap=C; bias=f32|f16|bf16; alibi or alibi=given; mask=u8; sink; varlen; used; page=N; lse;
+// guard-v; strided; layout=bhsd|bshd; align=BYTES. Defaults: b1 h1, k as q, f32, none.
 struct fcl_problem {
     size_t struct_size; // sizeof(struct fcl_problem), set by fcl_problem() or fcl_problem_init
     enum fcl_pass pass;
@@ -160,6 +160,14 @@ struct fcl_problem {
     int sink;    // 1: each query head has one more logit, a number of a launch, that takes part in
                  // the softmax as a key without a value. LSE includes it: of a row without keys, O
                  // is 0 and LSE is the sink
+    int varlen; // 1: packed sequences: `batch` of them, of any lengths up to q_len and k_len, whose
+                // rows lie one after the other in tensors [total, heads, dim] (layout is bshd).
+                // A launch brings where each begins
+    int used;   // 1: a launch brings the lengths of the sequences: rows beyond them do not exist.
+                // Queries stand where they do by their sequence's own lengths
+    int page;   // above 0: K and V lie in pages of so many rows, in a pool [pages, heads_kv, page,
+                // dim], and a launch brings the pages of each sequence; it is `used`, too. That
+                // there are pages is baked in, the number is what a launch takes that gives none
     enum fcl_alibi alibi; // added to scores after the cap. `mask` says what i' is: NONE is not
                           // allowed
     enum fcl_bias bias;   // added to scores after the cap
@@ -209,6 +217,9 @@ typedef struct fcl_device fcl_device;
 
 // A compiled problem. Thread-safety: immutable; shared by any number of threads.
 typedef struct fcl_plan fcl_plan;
+
+// A compiled merge of partial results. Thread-safety: immutable; shared by any number of threads.
+typedef struct fcl_merge fcl_merge;
 
 #ifdef __cplusplus
 }

@@ -1,32 +1,34 @@
-// Joins the partial results of splits of the keys: each split s has a normalised output O_s and its log-sum-exp L_s,
-//
-//     L = log sum_s e^(L_s)      O = sum_s e^(L_s - L) O_s
-//
-// so that a split without keys (0, -inf) changes nothing. `parts` holds O [split][batch, head, query][d] and then
-// L [split][batch, head, query], fp32. One work-item an element of O.
+// Joins the partial results of splits of the keys (lib/join.clh). `parts` holds O [split][batch, head, query][d] and
+// then L [split][batch, head, query], fp32. One work-item an element of O.
+#include "lib/join.clh"
 
 #define FCL_COMBINE_ITEMS 64 // FCL_COMBINE_GROUP of src/attention/launch.h
 
 kernel __attribute__((reqd_work_group_size(FCL_COMBINE_ITEMS, 1, 1))) void
-FCL_PASTE(FCL_KERNEL, _combine)(global const float *parts, global void *o, global float *lse, const fcl_args args)
+FCL_PASTE(FCL_KERNEL, _combine)(global const float *parts, global void *o, global float *lse, const fcl_args args FCL_METADATA)
 {
     const fcl_args *a = &args;
     const ulong element = get_global_id(0), row = element / FCL_HEAD_V;
-    const ulong d = element % FCL_HEAD_V, head = row / (ulong)a->q_len, query = row % (ulong)a->q_len;
+    const ulong d = element % FCL_HEAD_V, head = row / (ulong)a->FCL_LSE_ROWS, query = row % (ulong)a->FCL_LSE_ROWS;
     if (row >= (ulong)a->lse_split)
         return;
+#if FCL_SEQUENCES
+    const fcl_metadata memory = {cu_q, cu_k, used_q, used_k, table};
+    if (!sequence_has(a, &memory, head / a->heads, query))
+        return;
+#endif
     global const float *part_lse = parts + a->splits * a->o_split + row;
-    float top = FCL_HIDDEN, sum = 0.0f, x = 0.0f;
+    fcl_join j = join_start();
+    float x = 0.0f;
+#pragma unroll 16 // loads that wait for nothing: their latency is what this kernel takes
     for (int s = 0; s < a->splits; s++)
-        top = fmax(top, part_lse[s * a->lse_split]);
-    for (int s = 0; s < a->splits; s++) {
-        const float weight = exp(part_lse[s * a->lse_split] - top);
-        sum += weight;
-        x += weight == 0.0f ? 0.0f : weight * parts[s * a->o_split + element];
-    }
+        join_raise(&j, part_lse[s * a->lse_split]);
+#pragma unroll 16
+    for (int s = 0; s < a->splits; s++)
+        x += join_part(join_weigh(&j, part_lse[s * a->lse_split]), parts[s * a->o_split + element]);
     const long at = a->o_start + head / a->heads * a->o_batch + head % a->heads * a->o_head + query * a->o_row +
                     d * (FCL_STRIDED ? a->o_col : 1);
-    element_store(o, at, sum == 0.0f ? 0.0f : x / sum, FCL_DTYPE_O);
+    element_store(o, at, join_out(j, x), FCL_DTYPE_O);
     if (FCL_LSE && d == 0)
-        lse[a->lse_start + row] = sum == 0.0f ? -INFINITY : top + log(sum);
+        lse[a->lse_start + row] = join_lse(j);
 }

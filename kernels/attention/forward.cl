@@ -17,6 +17,7 @@
 #include "lib/types.clh"
 #include "lib/mask.clh"
 #include "lib/schedule.clh"
+#include "lib/sequence.clh"
 #include "lib/score.clh"
 #include "lib/terms.clh"
 #include "tile/tile.clh"
@@ -27,11 +28,20 @@
 
 kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k, global const void *v,
                                       global void *o, global float *lse,
-                                      const fcl_args args FCL_TILE_STATE FCL_SINKS FCL_SLOPES FCL_BUFFERS)
+                                      const fcl_args args FCL_TILE_STATE FCL_SINKS FCL_SLOPES FCL_BUFFERS
+                                          FCL_METADATA)
 {
     const fcl_args *a = &args;
 #if FCL_TILE_OVERLAP
     fcl_work w, next; // drawn
+#elif FCL_SEQUENCES
+    const fcl_metadata memory = {cu_q, cu_k, used_q, used_k, table};
+    fcl_args own = args; // of the sequence that this work belongs to
+    uint number = get_group_id(0);
+    if (!sequence_open(&own, &memory, &number, FCL_DV_SPLIT))
+        return;
+    a = &own;
+    const fcl_work w = sequence_work(a, &memory, number, FCL_DV_SPLIT);
 #else
     const fcl_work w = work_at(a, get_group_id(0), FCL_DV_SPLIT);
 #endif
@@ -87,8 +97,11 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
     if (tile_is_loader(&t)) {
         tile_enter_loader(&t, a, q, k, v, state);
         while (tile_draw(&t, a, &w))
-            for (int n = w.last; n-- > w.first;)
+            for (int n = w.last; n-- > w.first;) {
+                if (n == w.first)
+                    tile_draw_ahead(&t, a);
                 tile_send(&t, a, &w, block_at(a, &w, n));
+            }
         return;
     }
     tile_enter_worker(&t, a->unit);
@@ -98,6 +111,7 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
         tile_scores_first(&t, &s, &out);
     while (more) {
         fcl_block b = block_at(a, &w, w.last - 1);
+        tile_work_start(&t);
         softmax_start(x);
         tile_scores_end(&t, &s, a, &w, b);
         softmax_move(x, tile_top(&t, &s, 0));
@@ -105,7 +119,7 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
         tile_commit(&s);
         tile_out_clear(&out);
         for (int n = w.last - 1; n-- > w.first;) {
-            b = block_at(a, &w, n);
+            b = block_inner(a, &w, n);
             tile_turn_take(&t);
             tile_scores_begin(&t, &s);
             tile_accumulate_begin(&t, &out, &s);

@@ -135,6 +135,42 @@ static enum fcl_status make_visible(struct fcl_bench *bench, uint64_t seed)
     return copy_input(bench, bench->visible, &bench->args.visible.buffer, bytes);
 }
 
+// A copy of the host's numbers; none where there are none.
+static enum fcl_status make_numbers(struct fcl_bench *bench, const int32_t *numbers, int64_t count,
+                                    cl_mem *buffer)
+{
+    cl_int code = CL_SUCCESS;
+    if (numbers && count > 0)
+        *buffer =
+            clCreateBuffer(bench->device->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+                           (size_t)count * sizeof *numbers, (void *)(uintptr_t)numbers, &code);
+    return code ? fcl_cl_fail(bench->device, code, "clCreateBuffer") : FCL_OK;
+}
+
+// Metadata, where the problem has any.
+static enum fcl_status make_sequences(struct fcl_bench *bench, uint64_t seed)
+{
+    const struct fcl_problem *p = &bench->problem;
+    struct fcl_sequences *s = &bench->sequences;
+    struct fcl_attention_args *a = &bench->args;
+    enum fcl_status status = fcl_sequences_create(p, seed, s);
+    a->total_q = s->total_q;
+    a->total_k = s->total_k;
+    a->table_entries = s->table_entries;
+    a->page_count = s->page_count;
+    if (!status)
+        status = make_numbers(bench, s->cu_q, p->batch + 1, &a->cu_q);
+    if (!status)
+        status = make_numbers(bench, s->cu_k, p->batch + 1, &a->cu_k);
+    if (!status)
+        status = make_numbers(bench, s->used_q, p->batch, &a->used_q);
+    if (!status)
+        status = make_numbers(bench, s->used_k, p->batch, &a->used_k);
+    if (!status)
+        status = make_numbers(bench, s->table, s->page_count, &a->table);
+    return status;
+}
+
 static enum fcl_status make_output(struct fcl_bench *bench, cl_mem *buffer, size_t bytes)
 {
     cl_int code = CL_SUCCESS;
@@ -147,8 +183,13 @@ static enum fcl_status make_tensors(struct fcl_bench *bench, enum fcl_fill fill,
 {
     const struct fcl_problem *p = &bench->problem;
     struct fcl_attention_args *a = &bench->args;
-    const size_t queries = elements(p->batch, p->heads_q, p->q_len, 1);
-    const size_t keys = elements(p->batch, p->heads_kv, p->k_len, 1);
+    const struct fcl_sequences *s = &bench->sequences;
+    const size_t queries =
+        (size_t)(p->varlen ? s->total_q : p->batch * p->q_len) * (size_t)p->heads_q;
+    const size_t keys = (size_t)(p->page     ? s->page_count * p->page
+                                 : p->varlen ? s->total_k
+                                             : p->batch * p->k_len) *
+                        (size_t)p->heads_kv;
     const size_t dqk = (size_t)p->head_dim_qk, dv = (size_t)p->head_dim_v;
     enum fcl_status status = make_input(bench, &bench->q, &a->q.buffer, p->dtype_q, queries * dqk,
                                         p->head_dim_qk, FCL_FILL_PLAIN, seed + 1);
@@ -202,7 +243,8 @@ enum fcl_status fcl_bench_init(struct fcl_bench *bench, struct fcl_device *devic
         .window_left = p->window_left,
         .window_right = p->window_right,
         .softcap = (float)p->softcap};
-    return make_tensors(bench, fill, seed);
+    const enum fcl_status made = make_sequences(bench, seed);
+    return made ? made : make_tensors(bench, fill, seed);
 }
 
 enum fcl_status fcl_bench_prepare(struct fcl_bench *bench, const struct fcl_plan *plan)
@@ -225,10 +267,11 @@ enum fcl_status fcl_bench_prepare(struct fcl_bench *bench, const struct fcl_plan
 
 void fcl_bench_finish(struct fcl_bench *bench)
 {
-    cl_mem buffers[] = {bench->args.q.buffer,      bench->args.k.buffer, bench->args.v.buffer,
-                        bench->args.o.buffer,      bench->args.lse,      bench->args.workspace,
-                        bench->args.sinks,         bench->args.slopes,   bench->args.bias.buffer,
-                        bench->args.visible.buffer};
+    cl_mem buffers[] = {bench->args.q.buffer, bench->args.k.buffer,    bench->args.v.buffer,
+                        bench->args.o.buffer, bench->args.lse,         bench->args.workspace,
+                        bench->args.sinks,    bench->args.cu_q,        bench->args.cu_k,
+                        bench->args.used_q,   bench->args.used_k,      bench->args.table,
+                        bench->args.slopes,   bench->args.bias.buffer, bench->args.visible.buffer};
     for (size_t i = 0; i < FCL_COUNT(buffers); i++)
         if (buffers[i])
             clReleaseMemObject(buffers[i]);
@@ -241,6 +284,7 @@ void fcl_bench_finish(struct fcl_bench *bench)
     free(bench->slopes);
     free(bench->bias);
     free(bench->visible);
+    fcl_sequences_free(&bench->sequences);
     *bench = (struct fcl_bench){0};
 }
 
@@ -325,12 +369,21 @@ struct comparing {
     struct fcl_comparison *comparison;
 };
 
+static struct fcl_sequence_rows rows_of(const struct comparing *c, int64_t b)
+{
+    struct fcl_sequence_rows rows = {0};
+    fcl_sequences_rows(c->reference.problem, c->reference.sequences, b, &rows);
+    return rows;
+}
+
 static enum fcl_status compare_row(const struct comparing *c, int64_t b, int64_t h, int64_t i)
 {
     const struct fcl_problem *p = c->reference.problem;
-    const int64_t at = b * c->strides[0] + h * c->strides[1] + i * c->strides[2];
+    const int64_t batch = p->varlen ? 0 : b, row = rows_of(c, b).q_first + i;
+    const int64_t length = p->varlen ? c->reference.sequences->total_q : p->q_len;
+    const int64_t at = batch * c->strides[0] + h * c->strides[1] + row * c->strides[2];
     const void *o = c->o ? c->o + (size_t)at * fcl_dtype_size(p->dtype_o) : NULL;
-    const float *lse = c->lse ? c->lse + (b * p->heads_q + h) * p->q_len + i : NULL;
+    const float *lse = c->lse ? c->lse + (batch * p->heads_q + h) * length + row : NULL;
     return fcl_reference_compare(&c->reference, b, h, i, o, 1, lse, c->unfused, c->comparison);
 }
 
@@ -352,8 +405,9 @@ static enum fcl_status compare_sample(const struct comparing *c, int64_t block, 
         const uint64_t random = fcl_random_mix(seed * 0x10001 + (uint64_t)n);
         const int64_t b = (int64_t)(random % (uint64_t)p->batch);
         const int64_t h = (int64_t)((random >> 20) % (uint64_t)p->heads_q);
+        const int64_t length = rows_of(c, b).q_len;
         const enum fcl_status status =
-            compare_row(c, b, h, sample_row(n, p->q_len, block, random >> 33));
+            length ? compare_row(c, b, h, sample_row(n, length, block, random >> 33)) : FCL_OK;
         if (status)
             return status;
     }
@@ -365,7 +419,7 @@ static enum fcl_status compare_all(const struct comparing *c)
     const struct fcl_problem *p = c->reference.problem;
     for (int64_t b = 0; b < p->batch; b++)
         for (int64_t h = 0; h < p->heads_q; h++)
-            for (int64_t i = 0; i < p->q_len; i++) {
+            for (int64_t i = 0; i < rows_of(c, b).q_len; i++) {
                 const enum fcl_status status = compare_row(c, b, h, i);
                 if (status)
                     return status;
@@ -386,14 +440,16 @@ enum fcl_status fcl_bench_compare(const struct fcl_bench *bench, const struct fc
                       .sinks = (const float *)(const void *)bench->sinks,
                       .slopes = (const float *)(const void *)bench->slopes,
                       .bias = {.data = bench->bias, .dtype = fcl_bias_dtype(p->bias)},
-                      .visible = {.data = bench->visible}},
+                      .visible = {.data = bench->visible},
+                      .sequences = &bench->sequences},
         .o = o,
         .lse = lse,
         .unfused = plan->implementation == FCL_UNFUSED,
         .comparison = comparison};
     fcl_layout_strides(p->layout, p->heads_q, p->q_len, p->head_dim_qk, c.reference.q.strides);
-    fcl_layout_strides(p->layout, p->heads_kv, p->k_len, p->head_dim_qk, c.reference.k.strides);
-    fcl_layout_strides(p->layout, p->heads_kv, p->k_len, p->head_dim_v, c.reference.v.strides);
+    const int64_t keys = p->page ? p->page : p->k_len;
+    fcl_layout_strides(p->layout, p->heads_kv, keys, p->head_dim_qk, c.reference.k.strides);
+    fcl_layout_strides(p->layout, p->heads_kv, keys, p->head_dim_v, c.reference.v.strides);
     fcl_layout_strides(p->layout, p->heads_q, p->q_len, p->head_dim_v, c.strides);
     memcpy(c.reference.bias.strides, bench->args.bias.strides, sizeof c.strides);
     memcpy(c.reference.visible.strides, bench->args.visible.strides, sizeof c.strides);

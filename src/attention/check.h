@@ -11,6 +11,7 @@ struct fcl_bench {
     struct fcl_problem problem; // completed, exact lengths
     cl_command_queue queue;
     unsigned char *q, *k, *v, *sinks, *slopes, *bias, *visible; // host copies of the inputs
+    struct fcl_sequences sequences;
     size_t o_bytes, lse_bytes;
     struct fcl_attention_args args;
 };

@@ -4,6 +4,10 @@
 
 #define ROW_LIMIT 8          // rows up to which the row family is the faster one on a CPU
 #define KEYS_OF_PART 512     // fewer are not worth the second kernel
+#define FEW_ROWS 16          // rows whose parts are cheap to join
+#define PARTS 128            // at most
+#define SHORT_ROWS 512       // of a head, for which causal blocks of 192 are too coarse
+#define HOPPER_ROWS 64       // up to which many groups read keys faster than one a unit does
 #define REASON_CANDIDATES 11 // defaults of a family that say why nothing fits
 
 // ---- how work is spread
@@ -20,6 +24,8 @@ static int64_t hinted_rows(const struct fcl_problem *p, int packed)
 }
 
 // Keys are split where there are too few blocks of rows to keep all compute units busy to the end.
+// A GPU's units share the memory best with two groups each: more parts take longer to be joined. Of
+// groups that stay there is one a unit. Measured on an H200.
 static int hinted_splits(const struct fcl_problem *p, const struct fcl_caps *caps,
                          const struct fcl_config *c)
 {
@@ -29,6 +35,11 @@ static int hinted_splits(const struct fcl_problem *p, const struct fcl_caps *cap
     int splits = 1;
     if (groups == 0 || p->pass != FCL_PASS_FORWARD)
         return 1;
+    if (caps->gpu) {
+        const int64_t keys = c->block_m <= FEW_ROWS ? 2 * c->block_n : KEYS_OF_PART;
+        const int64_t parts = units * (c->family == FCL_FAMILY_NVIDIA_WGMMA ? 1 : 2) / groups;
+        return (int)fcl_max(fcl_min(fcl_min(parts, p->k_len / keys), PARTS), 1);
+    }
     while (splits < 64 && splits * groups < 2 * units && p->k_len >= 2 * splits * KEYS_OF_PART)
         splits *= 2;
     return splits;
@@ -37,16 +48,20 @@ static int hinted_splits(const struct fcl_problem *p, const struct fcl_caps *cap
 // ---- families
 
 // Shapes of the vector tile, measured on AVX-512 and by register count elsewhere: 4 rows x 4 where
-// there are 32 registers, 2 x 4 where there are 16; one vector of rows for a handful of rows.
+// there are 32 registers, 2 x 4 where there are 16; no more vectors of rows than there are rows for
+// (at 20 packed rows 1.7 times the speed, at 36 1.3 times).
 static int vector_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
                           struct fcl_config *c)
 {
     const int width = native_width(caps), packed = fcl_rows_packed(FCL_FAMILY_VECTOR, p);
     const int64_t have = hinted_rows(p, packed);
-    int rows = width == 16 ? 4 : 2;
-    if (try > 0 || (have > 0 && have <= width))
+    const int registers = width == 16 ? 16 : 8; // of a register tile
+    int rows = registers / 4;
+    if (have > 0)
+        rows = (int)fcl_min(rows, fcl_div_up(have, width));
+    if (try > 0)
         rows = 1;
-    const int micro = (int)fcl_min(width == 16 ? 16 / rows : 8 / rows, 8);
+    const int micro = rows * 8 <= registers ? 8 : 4;
     *c = (struct fcl_config){.family = FCL_FAMILY_VECTOR,
                              .width = width,
                              .block_m = width * rows,
@@ -98,25 +113,32 @@ static int chunk_of(int head_dim)
 #define SHAPES 11
 #define LARGE 3 // of them: for GPUs on which two such groups fit into local memory side by side
 
-// Shape `shape` of the generic tile, from large to small. The large ones were measured on an H200:
-// a chunk costs a barrier (3 % at d 64), but at d 128 lets a third group in (5 %).
-static void generic_shape(const struct fcl_problem *p, size_t shape, struct fcl_config *c)
+// Shapes of the generic tile, from large to small: block_m, block_n, items, item_rows, d_chunk,
+// k_chunk. The large ones were measured on an H200: a chunk costs a barrier (3 % at d 64), but at
+// d 128 lets a third group in (5 %).
+static const int generic_shapes[SHAPES][6] = {
+    {128, 64, 128, 8, WHOLE},
+    {128, 64, 128, 8, WHOLE, DIVISOR},
+    {64, 64, 128, 8, WHOLE, DIVISOR},
+    {64, 32, 128, 8, WHOLE, DIVISOR},
+    {64, 32, 128, 8, 32},
+    {64, 32, 256, 8, 32},
+    {32, 32, 64, 4, 32},
+    {32, 32, 128, 4, 32},
+    {16, 16, 64, 4, 16},
+    {16, 16, 16, 4, 16},
+    {8, 16, 8, 4, 16},
+};
+
+// For a handful of rows, tried first: the fewer of a block stay empty, the more of the time goes
+// into reading keys and values.
+static const int generic_few[][6] = {
+    {16, 64, 64, 4, WHOLE, DIVISOR},
+    {16, 32, 64, 4, 32},
+};
+
+static void generic_shape(const struct fcl_problem *p, const int *s, struct fcl_config *c)
 {
-    // block_m, block_n, items, item_rows, d_chunk, k_chunk
-    static const int shapes[SHAPES][6] = {
-        {128, 64, 128, 8, WHOLE},
-        {128, 64, 128, 8, WHOLE, DIVISOR},
-        {64, 64, 128, 8, WHOLE, DIVISOR},
-        {64, 32, 128, 8, WHOLE, DIVISOR},
-        {64, 32, 128, 8, 32},
-        {64, 32, 256, 8, 32},
-        {32, 32, 64, 4, 32},
-        {32, 32, 128, 4, 32},
-        {16, 16, 64, 4, 16},
-        {16, 16, 16, 4, 16},
-        {8, 16, 8, 4, 16},
-    };
-    const int *s = shapes[shape];
     const int head_dim = p->head_dim_qk;
     *c = (struct fcl_config){.family = FCL_FAMILY_GENERIC,
                              .block_m = s[0],
@@ -126,6 +148,7 @@ static void generic_shape(const struct fcl_problem *p, size_t shape, struct fcl_
                              .d_chunk = s[4] == WHOLE ? head_dim : (int)fcl_min(s[4], head_dim),
                              .k_chunk = s[5] == DIVISOR ? chunk_of(head_dim) : 0,
                              .dv_split = 1,
+                             .packed = fcl_rows_packed(FCL_FAMILY_GENERIC, p),
                              .splits = 1};
 }
 
@@ -133,13 +156,17 @@ static int generic_default(const struct fcl_problem *p, const struct fcl_caps *c
                            struct fcl_config *c)
 {
     static const int slices[] = {1, 4, 16}; // more only where all of the output does not fit
-    if (try >= FCL_COUNT(slices) * SHAPES)
+    const int64_t have = hinted_rows(p, fcl_rows_packed(FCL_FAMILY_GENERIC, p));
+    const size_t few = have > 0 && have <= generic_few[0][0] ? FCL_COUNT(generic_few) : 0;
+    size_t shape = try < few ? 0 : (try - few) % SHAPES;
+    if (try >= few + FCL_COUNT(slices) * SHAPES)
         return 0;
-    size_t shape = try % SHAPES;
-    generic_shape(p, shape, c);
-    while (shape < LARGE && !(caps->gpu && 2 * fcl_config_local_bytes(c, p) <= caps->local_bytes))
-        generic_shape(p, ++shape, c);
-    c->dv_split = slices[try / SHAPES];
+    generic_shape(p, try < few ? generic_few[try] : generic_shapes[shape], c);
+    while (try >= few && shape < LARGE &&
+           !(caps->gpu && 2 * fcl_config_local_bytes(c, p) <= caps->local_bytes))
+        generic_shape(p, generic_shapes[++shape], c);
+    if (try >= few)
+        c->dv_split = slices[(try - few) / SHAPES];
     c->splits = hinted_splits(p, caps, c);
     return 1;
 }
@@ -168,32 +195,38 @@ static int mma_default(const struct fcl_problem *p, const struct fcl_caps *caps,
     if (try < FCL_COUNT(slices) * FCL_COUNT(shapes))
         c->dv_split = slices[try / FCL_COUNT(shapes)];
     c->splits = hinted_splits(p, caps, c);
+    if (s[0] == FEW_ROWS && c->splits > 1) // fewer groups, which need more keys on their way
+        c->stages = 2;
     return c->dv_split > 0;
 }
 
-// Shapes of the wgmma tile: block_m, block_n, ahead. Measured on an H200 with a prototype; the last
-// are for other head dims.
+// Shapes of the wgmma tile: block_m, block_n, ahead. Measured on an H200 at head dims 64, 128 and
+// 256, which take the first, the second and the last; blocks of 192 gain nothing on short causal
+// heads (6 % less than the second at 512).
 static int wgmma_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
                          struct fcl_config *c)
 {
-    static const int shapes[][3] = {{192, 128, 1}, {128, 128, 1}, {128, 96, 1},
-                                    {128, 80, 1},  {128, 80, 0},  {128, 64, 0}};
-    if (try >= FCL_COUNT(shapes))
+    static const int shapes[][3] = {
+        {192, 128, 1}, {128, 128, 1}, {128, 96, 1}, {128, 80, 1}, {128, 64, 0}};
+    const int is_short = fcl_problem_bounds_right(p) && p->q_len <= SHORT_ROWS;
+    const size_t shape = try + (size_t)is_short;
+    if (shape >= FCL_COUNT(shapes))
         return 0;
     *c = (struct fcl_config){.family = FCL_FAMILY_NVIDIA_WGMMA,
-                             .block_m = shapes[try][0],
-                             .block_n = shapes[try][1],
-                             .items = 2 * shapes[try][0] + 128,
+                             .block_m = shapes[shape][0],
+                             .block_n = shapes[shape][1],
+                             .items = 2 * shapes[shape][0] + 128,
                              .stages = 2,
-                             .ahead = shapes[try][2],
+                             .ahead = shapes[shape][2],
                              .dv_split = 1};
     c->splits = hinted_splits(p, caps, c);
     return 1;
 }
 
-int fcl_family_chosen(enum fcl_family family)
+int fcl_family_suits(enum fcl_family family, const struct fcl_problem *problem)
 {
-    return family != FCL_FAMILY_NVIDIA_WGMMA; // UNPROVEN: return 1 once it was seen to work
+    const int packed = problem->heads_q > problem->heads_kv;
+    return family != FCL_FAMILY_NVIDIA_WGMMA || hinted_rows(problem, packed) > HOPPER_ROWS;
 }
 
 // Candidate `try` of a family's defaults; 0 past the end or where the family is not made for the
@@ -248,7 +281,7 @@ enum fcl_status fcl_config_default(const struct fcl_problem *problem, const stru
     if (status)
         return status;
     for (int family = FCL_FAMILY_COUNT; family-- > 0;)
-        if (fcl_family_chosen((enum fcl_family)family) &&
+        if (fcl_family_suits((enum fcl_family)family, &full) &&
             !fcl_family_default((enum fcl_family)family, &full, caps, config, reason, size))
             return FCL_OK;
     return FCL_UNSUPPORTED;

@@ -1,6 +1,10 @@
 // The hot path: from valid arguments to enqueued kernels. Nothing here allocates, waits or
 // compiles.
+#include <string.h>
+
+#include "core/argument.h"
 #include "plan.h"
+#include "problem.h"
 
 struct kernel_argument {
     size_t size;
@@ -12,7 +16,7 @@ struct stage {
     cl_kernel kernel;
     uint64_t groups;
     size_t local; // work-items of a group
-    struct kernel_argument arguments[10];
+    struct kernel_argument arguments[16];
     cl_uint count;
     cl_mem state;
     size_t state_start;
@@ -22,49 +26,6 @@ struct stage {
     {                          \
         sizeof(cl_mem), &(mem) \
     }
-
-// Some drivers crash where OpenCL asks for CL_INVALID_CONTEXT.
-static enum fcl_status check_queue(const struct fcl_plan *plan, cl_command_queue queue)
-{
-    cl_context context = NULL;
-    cl_device_id id = NULL;
-    cl_int code =
-        clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, (void *)&context, NULL);
-    if (!code)
-        code = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof id, (void *)&id, NULL);
-    if (code)
-        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT, "queue is no queue: %s",
-                               fcl_cl_error_text(code));
-    if (context != plan->device->context || id != plan->device->id)
-        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
-                               "queue belongs to another %s than the plan",
-                               id != plan->device->id ? "device" : "context");
-    return FCL_OK;
-}
-
-// A buffer must hold all that a launch touches.
-static enum fcl_status check_buffer(const struct fcl_plan *plan, const char *name, cl_mem buffer,
-                                    uint64_t end)
-{
-    size_t bytes = 0;
-    cl_context context = NULL;
-    if (!end)
-        return FCL_OK;
-    cl_int code = clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
-    if (!code)
-        code = clGetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof context, (void *)&context, NULL);
-    if (!code && context != plan->device->context)
-        code = CL_INVALID_CONTEXT;
-    if (code)
-        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
-                               "%s is not a buffer of the plan's context: %s", name,
-                               fcl_cl_error_text(code));
-    if (end > bytes)
-        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
-                               "%s holds %zu bytes, the launch needs %llu", name, bytes,
-                               (unsigned long long)end);
-    return FCL_OK;
-}
 
 static enum fcl_status check_buffers(const struct fcl_plan *plan,
                                      const struct fcl_attention_args *args,
@@ -81,6 +42,11 @@ static enum fcl_status check_buffers(const struct fcl_plan *plan,
         {"o", args->o.buffer, launch->o_end},
         {"lse", args->lse, launch->lse_end},
         {"sinks", args->sinks, launch->sinks_end},
+        {"cu_q", args->cu_q, launch->cu_q_end},
+        {"cu_k", args->cu_k, launch->cu_k_end},
+        {"used_q", args->used_q, launch->used_q_end},
+        {"used_k", args->used_k, launch->used_k_end},
+        {"table", args->table, launch->table_end},
         {"slopes", args->slopes, launch->slopes_end},
         {"bias", args->bias.buffer, launch->bias_end},
         {"visible", args->visible.buffer, launch->visible_end},
@@ -90,12 +56,8 @@ static enum fcl_status check_buffers(const struct fcl_plan *plan,
                                              : launch->part_bytes},
     };
     for (size_t i = 0; i < FCL_COUNT(buffers); i++) {
-        if (buffers[i].end && !buffers[i].buffer)
-            return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
-                                   "%s is NULL, the launch needs %llu bytes", buffers[i].name,
-                                   (unsigned long long)buffers[i].end);
         const enum fcl_status status =
-            check_buffer(plan, buffers[i].name, buffers[i].buffer, buffers[i].end);
+            fcl_buffer_check(plan->device, buffers[i].name, buffers[i].buffer, buffers[i].end);
         if (status)
             return status;
     }
@@ -174,6 +136,16 @@ static void add_buffers_of_scores(struct stage *stage, const struct fcl_problem 
     add_buffer(stage, &args->visible.buffer, problem->visible);
 }
 
+// The metadata of sequences are the last arguments of a kernel.
+static void add_metadata(const struct fcl_attention_args *args, struct stage *stage)
+{
+    const struct kernel_argument metadata[] = {BUFFER(args->cu_q), BUFFER(args->cu_k),
+                                               BUFFER(args->used_q), BUFFER(args->used_k),
+                                               BUFFER(args->table)};
+    memcpy(stage->arguments + stage->count, metadata, sizeof metadata);
+    stage->count += FCL_COUNT(metadata);
+}
+
 // The stages of a fused launch: the kernel; before it, a state is cleared; after it, splits are
 // joined.
 static int fused_stages(const struct fcl_plan *plan, const struct fcl_attention_args *args,
@@ -182,6 +154,7 @@ static int fused_stages(const struct fcl_plan *plan, const struct fcl_attention_
     const cl_kernel *kernels = plan->program.kernels;
     const size_t local = fcl_config_group_size(&plan->config);
     const int split = launch->combine_groups > 0, state = launch->state_bytes > 0;
+    const int sequences = fcl_problem_has_sequences(&plan->problem);
     int count = 0;
     if (state)
         stages[count++] =
@@ -200,6 +173,8 @@ static int fused_stages(const struct fcl_plan *plan, const struct fcl_attention_
     add_buffer(&stages[count - 1], &args->workspace, state);
     add_buffer(&stages[count - 1], &args->sinks, plan->problem.sink);
     add_buffers_of_scores(&stages[count - 1], &plan->problem, args);
+    if (sequences)
+        add_metadata(args, &stages[count - 1]);
     if (split)
         stages[count++] = (struct stage){kernels[1],
                                          launch->combine_groups,
@@ -209,6 +184,8 @@ static int fused_stages(const struct fcl_plan *plan, const struct fcl_attention_
                                           BUFFER(args->lse),
                                           {sizeof launch->args, &launch->args}},
                                          .count = 4};
+    if (split && sequences)
+        add_metadata(args, &stages[count - 1]);
     return count;
 }
 
@@ -259,24 +236,32 @@ static enum fcl_status enqueue_nothing(const struct fcl_plan *plan, cl_command_q
     return FCL_OK;
 }
 
-// What is passed beside the shapes; reads the arguments of an older caller too.
-static enum fcl_status check_call(const struct fcl_plan *plan, cl_command_queue queue,
-                                  const struct fcl_attention_args *args, cl_uint wait_count,
-                                  const cl_event *wait, struct fcl_attention_args *today)
+enum fcl_status fcl_plan_check(const struct fcl_plan *plan, cl_command_queue queue,
+                               const struct fcl_attention_args *args,
+                               struct fcl_attention_args *today, struct fcl_launch *launch)
 {
+    char reason[256];
     if (!plan)
         return FCL_INVALID_ARGUMENT;
     if (!queue || !args)
         return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT, "%s is NULL",
                                queue ? "args" : "queue");
-    if (wait_count && !wait)
-        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
-                               "wait is NULL, but wait_count is %u", wait_count);
     if (!fcl_struct_read(today, sizeof *today, args))
         return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
                                "args.struct_size is %zu, allowed are 8 to %zu", args->struct_size,
                                sizeof *today);
-    return check_queue(plan, queue);
+    enum fcl_status status = fcl_queue_check(plan->device, queue);
+    if (status)
+        return status;
+    status = fcl_launch_prepare(&plan->problem, &plan->config, fcl_device_caps(plan->device), today,
+                                launch, reason, sizeof reason);
+    if (!status && plan->implementation == FCL_UNFUSED && launch->score_groups > UINT32_MAX)
+        status = fcl_fail(reason, sizeof reason, FCL_UNSUPPORTED,
+                          "the shape needs %llu work-groups, at most %u are possible",
+                          (unsigned long long)launch->score_groups, UINT32_MAX);
+    if (status)
+        return fcl_device_fail(plan->device, status, "%s", reason);
+    return launch->empty ? FCL_OK : check_buffers(plan, today, launch);
 }
 
 enum fcl_status fcl_plan_launch(const struct fcl_plan *plan, cl_command_queue queue,
@@ -285,23 +270,14 @@ enum fcl_status fcl_plan_launch(const struct fcl_plan *plan, cl_command_queue qu
 {
     struct fcl_attention_args today;
     struct fcl_launch launch;
-    char reason[256];
-    enum fcl_status status = check_call(plan, queue, args, wait_count, wait, &today);
+    if (plan && wait_count && !wait)
+        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
+                               "wait is NULL, but wait_count is %u", wait_count);
+    const enum fcl_status status = fcl_plan_check(plan, queue, args, &today, &launch);
     if (status)
         return status;
-    status = fcl_launch_prepare(&plan->problem, &plan->config, fcl_device_caps(plan->device),
-                                &today, &launch, reason, sizeof reason);
-    if (!status && plan->implementation == FCL_UNFUSED && launch.score_groups > UINT32_MAX)
-        status = fcl_fail(reason, sizeof reason, FCL_UNSUPPORTED,
-                          "the shape needs %llu work-groups, at most %u are possible",
-                          (unsigned long long)launch.score_groups, UINT32_MAX);
-    if (status)
-        return fcl_device_fail(plan->device, status, "%s", reason);
     if (launch.empty)
         return enqueue_nothing(plan, queue, wait_count, wait, first, last);
-    status = check_buffers(plan, &today, &launch);
-    if (status)
-        return status;
     struct stage stages[STAGES];
     const int count = plan->implementation == FCL_UNFUSED
                           ? unfused_stages(plan, &today, &launch, stages)

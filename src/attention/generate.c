@@ -41,6 +41,7 @@ static enum fcl_status prepare(const struct fcl_problem *problem, const struct f
 {
     static char placeholder;
     cl_mem buffer = (cl_mem)(void *)&placeholder;
+    const int64_t pages = problem->page ? fcl_div_up(problem->k_len, problem->page) : 0;
     const struct fcl_attention_args args = {.struct_size = sizeof args,
                                             .shape = {problem->batch, problem->heads_q,
                                                       problem->heads_kv, problem->q_len,
@@ -53,7 +54,16 @@ static enum fcl_status prepare(const struct fcl_problem *problem, const struct f
                                             .sinks = buffer,
                                             .slopes = buffer,
                                             .bias = {.buffer = buffer},
-                                            .visible = {.buffer = buffer}};
+                                            .visible = {.buffer = buffer},
+                                            .cu_q = buffer,
+                                            .cu_k = buffer,
+                                            .used_q = buffer,
+                                            .used_k = buffer,
+                                            .table = buffer,
+                                            .table_entries = pages,
+                                            .page_count = pages * problem->batch,
+                                            .total_q = problem->batch * problem->q_len,
+                                            .total_k = problem->batch * problem->k_len};
     return fcl_launch_prepare(problem, config, caps, &args, launch, reason, size);
 }
 
@@ -64,13 +74,15 @@ static void add_buffer(struct fcl_generated *generated, const char *name, size_t
             (struct fcl_argument){name, FCL_ARGUMENT_BUFFER, size, NULL};
 }
 
-static void list_arguments(const struct fcl_launch *launch, const struct fcl_problem *problem,
+static void list_arguments(const struct fcl_problem *problem, const struct fcl_launch *launch,
                            struct fcl_generated *generated)
 {
-    static const char *const names[] = {"q", "k", "v", "o", "lse"};
+    static const char *const tensors[] = {"q", "k", "v", "o", "lse"}, *const metadata[] = {
+                                                                          "cu_q", "cu_k", "used_q",
+                                                                          "used_k", "table"};
     struct generated_storage *storage = generated->storage;
-    for (size_t i = 0; i < FCL_COUNT(names); i++)
-        add_buffer(generated, names[i], 0, 1);
+    for (size_t i = 0; i < FCL_COUNT(tensors); i++)
+        add_buffer(generated, tensors[i], 0, 1);
     generated->arguments[generated->argument_count++] =
         (struct fcl_argument){"args", FCL_ARGUMENT_BYTES, sizeof storage->args, &storage->args};
     add_buffer(generated, "workspace", (size_t)launch->state_bytes, launch->state_bytes > 0);
@@ -78,6 +90,8 @@ static void list_arguments(const struct fcl_launch *launch, const struct fcl_pro
     add_buffer(generated, "slopes", 0, problem->alibi == FCL_ALIBI_GIVEN);
     add_buffer(generated, "bias", 0, problem->bias != FCL_BIAS_NONE);
     add_buffer(generated, "visible", 0, problem->visible);
+    for (size_t i = 0; i < FCL_COUNT(metadata); i++)
+        add_buffer(generated, metadata[i], 0, fcl_problem_has_sequences(problem));
 }
 
 static enum fcl_status fill(const struct fcl_problem *problem, const struct fcl_config *config,
@@ -103,7 +117,7 @@ static enum fcl_status fill(const struct fcl_problem *problem, const struct fcl_
     generated->group_size = fcl_config_group_size(config);
     generated->groups = (size_t)launch.groups;
     generated->local_bytes = fcl_config_local_bytes(config, problem);
-    list_arguments(&launch, problem, generated);
+    list_arguments(problem, &launch, generated);
     return FCL_OK;
 }
 

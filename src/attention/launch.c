@@ -5,10 +5,11 @@
 
 #include "problem.h"
 
-#define LENGTH_LIMIT (INT64_C(1) << 30) // positions are ints in kernels
+#define LENGTH_LIMIT FCL_LENGTH_LIMIT
 #define POSITION_LIMIT \
     (INT32_MAX - INT64_C(2048)) // so are a query's place and a block of rows more
 #define LOG2_E 1.44269504f
+#define HEADS_TOGETHER 8
 #define GROUP_LIMIT UINT32_MAX // so are numbers of work-groups, unsigned
 
 enum fcl_status fcl_shape_complete(const struct fcl_shape *given, struct fcl_shape *shape,
@@ -58,21 +59,10 @@ uint64_t fcl_score_bytes(const struct fcl_problem *problem, const struct fcl_con
 
 // ---- tensors
 
-struct operand {
-    const char *name;
-    const struct fcl_tensor *tensor;
-    size_t element;     // bytes
-    int64_t extents[4]; // batch, heads, length, dim or keys
-    int is_output;
-    int is_free;              // 1: neither the promised alignment nor `strided` concerns it
-    int64_t *strides, *start; // where the kernel's arguments go
-    uint64_t *end;            // bytes from the buffer's start to behind the last element
-};
-
 static const char *const dimension_names[4] = {"batch", "head", "row", "column"};
 
 // One dimension's stride against the promises of the problem.
-static enum fcl_status check_stride(const struct fcl_problem *p, const struct operand *x,
+static enum fcl_status check_stride(const struct fcl_problem *p, const struct fcl_operand *x,
                                     int dimension, char *reason, size_t size)
 {
     const int64_t stride = x->strides[dimension];
@@ -103,7 +93,7 @@ static enum fcl_status check_stride(const struct fcl_problem *p, const struct op
 
 // Whether two elements of an output share a place: each stride, from the smallest up, must step
 // over all that the smaller ones reach.
-static int overlaps(const struct operand *x)
+static int overlaps(const struct fcl_operand *x)
 {
     int order[4], count = 0;
     for (int i = 0; i < 4; i++) {
@@ -123,7 +113,7 @@ static int overlaps(const struct operand *x)
     return 0;
 }
 
-static enum fcl_status find_end(struct operand *x, char *reason, size_t size)
+static enum fcl_status find_end(struct fcl_operand *x, char *reason, size_t size)
 {
     const uint64_t element = x->element;
     uint64_t last = 0, step;
@@ -143,7 +133,7 @@ static enum fcl_status find_end(struct operand *x, char *reason, size_t size)
     return FCL_OK;
 }
 
-static enum fcl_status check_offset(const struct fcl_problem *p, const struct operand *x,
+static enum fcl_status check_offset(const struct fcl_problem *p, const struct fcl_operand *x,
                                     char *reason, size_t size)
 {
     const size_t offset = x->tensor->offset, element = x->element;
@@ -162,7 +152,7 @@ static enum fcl_status check_offset(const struct fcl_problem *p, const struct op
 }
 
 // The strides that are given, or those of a contiguous tensor.
-static enum fcl_status find_strides(const struct fcl_problem *p, const struct operand *x,
+static enum fcl_status find_strides(const struct fcl_problem *p, const struct fcl_operand *x,
                                     char *reason, size_t size)
 {
     int given = 0;
@@ -180,8 +170,8 @@ static enum fcl_status find_strides(const struct fcl_problem *p, const struct op
     return status;
 }
 
-static enum fcl_status prepare_operand(const struct fcl_problem *p, struct operand *x, char *reason,
-                                       size_t size)
+enum fcl_status fcl_operand_prepare(const struct fcl_problem *p, struct fcl_operand *x,
+                                    char *reason, size_t size)
 {
     for (int i = 0; i < 4; i++)
         if (x->extents[i] == 0)
@@ -205,7 +195,8 @@ static enum fcl_status prepare_operand(const struct fcl_problem *p, struct opera
 }
 
 static enum fcl_status prepare_lse(const struct fcl_attention_args *args, const struct fcl_shape *s,
-                                   struct fcl_launch *launch, char *reason, size_t size)
+                                   const struct fcl_extent *extent, struct fcl_launch *launch,
+                                   char *reason, size_t size)
 {
     if (!args->lse)
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
@@ -213,7 +204,8 @@ static enum fcl_status prepare_lse(const struct fcl_attention_args *args, const 
     if (args->lse_offset % sizeof(float))
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
                         "lse_offset is %zu bytes, allowed are multiples of 4", args->lse_offset);
-    const uint64_t bytes = (uint64_t)(s->batch * s->heads_q) * (uint64_t)s->q_len * sizeof(float);
+    const uint64_t bytes =
+        (uint64_t)(extent->q_batch * s->heads_q) * (uint64_t)extent->q_len * sizeof(float);
     if (__builtin_add_overflow((uint64_t)args->lse_offset, bytes, &launch->lse_end))
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
                         "lse_offset is %zu bytes, which leaves no room for %llu more",
@@ -258,9 +250,10 @@ uint64_t fcl_part_bytes(const struct fcl_problem *problem, const struct fcl_conf
 
 // Partial results: O [split][batch, head, query][d], then LSE [split][batch, head, query].
 static void prepare_splits(const struct fcl_problem *p, const struct fcl_config *c,
-                           const struct fcl_shape *s, struct fcl_launch *launch)
+                           const struct fcl_shape *s, const struct fcl_extent *extent,
+                           struct fcl_launch *launch)
 {
-    const int64_t dim = p->head_dim_v, rows = s->batch * s->heads_q * s->q_len;
+    const int64_t dim = p->head_dim_v, rows = extent->q_batch * s->heads_q * extent->q_len;
     struct fcl_kernel_args *a = &launch->args, *part = &launch->part_args;
     a->splits = split_count(c, s);
     a->lse_split = rows;
@@ -268,10 +261,10 @@ static void prepare_splits(const struct fcl_problem *p, const struct fcl_config 
     *part = *a;
     if (c->splits == 1)
         return;
-    fcl_layout_strides(FCL_LAYOUT_BHSD, s->heads_q, s->q_len, dim, part->o_strides);
+    fcl_layout_strides(FCL_LAYOUT_BHSD, s->heads_q, extent->q_len, dim, part->o_strides);
     part->o_start = 0;
     part->lse_start = a->splits * a->o_split;
-    launch->part_bytes = fcl_part_bytes(p, c, s);
+    launch->part_bytes = (uint64_t)(a->splits * (a->o_split + a->lse_split)) * sizeof(float);
     launch->combine_groups = (uint64_t)fcl_div_up(rows * dim, FCL_COMBINE_GROUP);
 }
 
@@ -307,26 +300,32 @@ uint64_t fcl_workspace_bytes(const struct fcl_problem *problem, const struct fcl
 
 static enum fcl_status prepare_grid(const struct fcl_problem *p, const struct fcl_config *c,
                                     const struct fcl_caps *caps, const struct fcl_shape *s,
-                                    struct fcl_launch *launch, char *reason, size_t size)
+                                    const struct fcl_extent *extent, struct fcl_launch *launch,
+                                    char *reason, size_t size)
 {
     const uint64_t staying = staying_groups(c, caps);
     const int64_t group = c->packed ? s->heads_q / s->heads_kv : 1;
     const uint64_t blocks = (uint64_t)fcl_div_up(s->q_len * group, c->block_m);
-    const uint64_t rows = blocks * (uint64_t)(s->batch * s->heads_q / group);
+    const uint64_t slots = fcl_problem_has_sequences(p)
+                               ? fcl_sequences_slots(p, c, extent, s, group)
+                               : blocks * (uint64_t)s->batch;
+    const uint64_t rows = slots * (uint64_t)(s->heads_q / group);
     const uint64_t keys = (uint64_t)fcl_div_up(fcl_max(s->k_len, 1), c->block_n);
     launch->row_groups = rows;
     launch->groups = rows * (uint64_t)c->dv_split * (uint64_t)launch->args.splits;
     launch->score_groups = rows * keys;
     launch->score_bytes = fcl_score_bytes(p, c, s);
     launch->args.score_pitch = (int64_t)blocks * c->block_m;
+    launch->args.slots = launch->part_args.slots = (uint32_t)slots;
     if (rows > GROUP_LIMIT || launch->groups > GROUP_LIMIT || launch->combine_groups > GROUP_LIMIT)
         return fcl_fail(reason, size, FCL_UNSUPPORTED,
                         "the shape needs %llu work-groups, at most %llu are possible",
                         (unsigned long long)launch->groups, (unsigned long long)GROUP_LIMIT);
-    if (s->q_len * group > LENGTH_LIMIT)
+    const int64_t packed_rows = extent->q_len * group;
+    if (packed_rows > LENGTH_LIMIT)
         return fcl_fail(reason, size, FCL_UNSUPPORTED,
                         "the shape has %lld packed rows, at most %lld are possible",
-                        (long long)(s->q_len * group), (long long)LENGTH_LIMIT);
+                        (long long)packed_rows, (long long)LENGTH_LIMIT);
     if (staying && launch->groups > staying)
         launch->groups = staying;
     launch->state_start = state_start(launch->part_bytes);
@@ -336,7 +335,9 @@ static enum fcl_status prepare_grid(const struct fcl_problem *p, const struct fc
 
 // A causal grid ends sooner when the longest blocks of many heads come first, and is slower when
 // more heads are under way than the cache holds keys and values of: a third of it is given to them.
-// On a CPU, whose cores are few, neither matters.
+// More than a few are worse, too: all units would begin with long blocks, and ask for all of their
+// keys, at once (7 % on an H200 with 33 heads of 512). On a CPU, whose cores are few, neither
+// matters.
 static void prepare_order(const struct fcl_problem *p, const struct fcl_config *c,
                           const struct fcl_caps *caps, const struct fcl_shape *s,
                           struct fcl_kernel_args *a)
@@ -345,7 +346,8 @@ static void prepare_order(const struct fcl_problem *p, const struct fcl_config *
     const int64_t heads = s->batch * (c->packed ? s->heads_kv : s->heads_q);
     const int64_t bytes = s->k_len * (p->head_dim_qk * (int64_t)fcl_dtype_size(p->dtype_k) +
                                       p->head_dim_v * (int64_t)fcl_dtype_size(p->dtype_v));
-    const int64_t fit = (int64_t)(caps->cache_bytes / 3) / fcl_max(bytes, 1);
+    const int64_t held = (int64_t)(caps->cache_bytes / 3) / fcl_max(bytes, 1);
+    const int64_t fit = fcl_min(held, HEADS_TOGETHER);
     a->all_heads = (int32_t)heads;
     a->together = 1;
     if (fcl_problem_bounds_right(p) && caps->gpu)
@@ -360,15 +362,15 @@ static enum fcl_status prepare_scores(const struct fcl_problem *p, const struct 
                                       struct fcl_launch *launch, char *reason, size_t size)
 {
     struct fcl_kernel_args *a = &launch->args;
-    struct operand bias = {.name = "bias",
-                           .tensor = &args->bias,
-                           .element = fcl_dtype_size(fcl_bias_dtype(p->bias)),
-                           .extents = {s->batch, s->heads_q, s->q_len, s->k_len},
-                           .is_free = 1,
-                           .strides = a->bias_strides,
-                           .start = &a->bias_start,
-                           .end = &launch->bias_end};
-    struct operand visible = bias;
+    struct fcl_operand bias = {.name = "bias",
+                               .tensor = &args->bias,
+                               .element = fcl_dtype_size(fcl_bias_dtype(p->bias)),
+                               .extents = {s->batch, s->heads_q, s->q_len, s->k_len},
+                               .is_free = 1,
+                               .strides = a->bias_strides,
+                               .start = &a->bias_start,
+                               .end = &launch->bias_end};
+    struct fcl_operand visible = bias;
     visible.name = "visible";
     visible.tensor = &args->visible;
     visible.element = 1;
@@ -377,9 +379,9 @@ static enum fcl_status prepare_scores(const struct fcl_problem *p, const struct 
     visible.end = &launch->visible_end;
     enum fcl_status status = FCL_OK;
     if (p->bias)
-        status = prepare_operand(p, &bias, reason, size);
+        status = fcl_operand_prepare(p, &bias, reason, size);
     if (!status && p->visible)
-        status = prepare_operand(p, &visible, reason, size);
+        status = fcl_operand_prepare(p, &visible, reason, size);
     if (!status && p->sink)
         status = prepare_heads("sinks", args->sinks, args->sinks_offset, s, &a->sinks_start,
                                &launch->sinks_end, reason, size);
@@ -390,47 +392,50 @@ static enum fcl_status prepare_scores(const struct fcl_problem *p, const struct 
 }
 
 static enum fcl_status prepare_tensors(const struct fcl_problem *p, const struct fcl_shape *s,
+                                       const struct fcl_extent *x,
                                        const struct fcl_attention_args *args,
                                        struct fcl_launch *launch, char *reason, size_t size)
 {
     struct fcl_kernel_args *a = &launch->args;
-    struct operand operands[] = {
+    struct fcl_operand operands[] = {
         {.name = "q",
          .tensor = &args->q,
          .element = fcl_dtype_size(p->dtype_q),
          .strides = a->q_strides,
          .start = &a->q_start,
          .end = &launch->q_end,
-         .extents = {s->batch, s->heads_q, s->q_len, p->head_dim_qk}},
+         .extents = {x->q_batch, s->heads_q, x->q_len, p->head_dim_qk}},
         {.name = "k",
          .tensor = &args->k,
          .element = fcl_dtype_size(p->dtype_k),
          .strides = a->k_strides,
          .start = &a->k_start,
          .end = &launch->k_end,
-         .extents = {s->batch, s->heads_kv, s->k_len, p->head_dim_qk}},
+         .extents = {x->k_batch, s->heads_kv, x->k_len, p->head_dim_qk}},
         {.name = "v",
          .tensor = &args->v,
          .element = fcl_dtype_size(p->dtype_v),
          .strides = a->v_strides,
          .start = &a->v_start,
          .end = &launch->v_end,
-         .extents = {s->batch, s->heads_kv, s->k_len, p->head_dim_v}},
+         .extents = {x->k_batch, s->heads_kv, x->k_len, p->head_dim_v}},
         {.name = "o",
          .tensor = &args->o,
          .element = fcl_dtype_size(p->dtype_o),
          .strides = a->o_strides,
          .start = &a->o_start,
          .end = &launch->o_end,
-         .extents = {s->batch, s->heads_q, s->q_len, p->head_dim_v},
+         .extents = {x->q_batch, s->heads_q, x->q_len, p->head_dim_v},
          .is_output = 1},
     };
     const size_t count = p->pass == FCL_PASS_FORWARD ? 4 : 2;
     enum fcl_status status = FCL_OK;
     for (size_t i = 0; i < count && !status; i++)
-        status = prepare_operand(p, &operands[i], reason, size);
+        status = fcl_operand_prepare(p, &operands[i], reason, size);
     if (!status && (p->lse || p->pass == FCL_PASS_STATISTICS))
-        status = prepare_lse(args, s, launch, reason, size);
+        status = prepare_lse(args, s, x, launch, reason, size);
+    if (!status && fcl_problem_has_sequences(p))
+        status = fcl_sequences_prepare(p, args, s, launch, reason, size);
     return status;
 }
 
@@ -509,22 +514,25 @@ enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
 {
     struct fcl_shape s;
     struct fcl_problem p;
+    struct fcl_extent x;
     *launch = (struct fcl_launch){0};
     enum fcl_status status = fcl_shape_complete(&args->shape, &s, reason, size);
     if (!status)
         status = take_window(problem, args, &s, &p, reason, size);
     if (!status)
         status = check_numbers(problem, args, reason, size);
+    if (!status)
+        status = fcl_sequences_extent(problem, args, &s, &x, reason, size);
     if (status)
         return status;
-    launch->empty = s.batch == 0 || s.q_len == 0;
+    launch->empty = x.q_batch == 0 || x.q_len == 0 || s.batch == 0 || s.q_len == 0;
     if (launch->empty)
         return FCL_OK;
     prepare_numbers(&p, &s, args, &launch->args);
-    status = prepare_tensors(&p, &s, args, launch, reason, size);
+    status = prepare_tensors(&p, &s, &x, args, launch, reason, size);
     if (!status)
         status = prepare_scores(&p, &s, args, launch, reason, size);
     prepare_order(&p, config, caps, &s, &launch->args);
-    prepare_splits(&p, config, &s, launch);
-    return status ? status : prepare_grid(&p, config, caps, &s, launch, reason, size);
+    prepare_splits(&p, config, &s, &x, launch);
+    return status ? status : prepare_grid(&p, config, caps, &s, &x, launch, reason, size);
 }

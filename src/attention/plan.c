@@ -233,6 +233,9 @@ static enum fcl_status check_implementation(fcl_device *device, const struct fcl
     if (implementation == FCL_UNFUSED && problem->pass == FCL_PASS_STATISTICS)
         return fcl_device_fail(device, FCL_UNSUPPORTED,
                                "the unfused implementation has no statistics pass");
+    if (implementation == FCL_UNFUSED && fcl_problem_has_sequences(problem))
+        return fcl_device_fail(device, FCL_UNSUPPORTED,
+                               "the unfused implementation takes sequences of one length only");
     return FCL_OK;
 }
 

@@ -35,4 +35,10 @@ enum fcl_status fcl_plan_launch(const struct fcl_plan *plan, cl_command_queue qu
                                 const struct fcl_attention_args *args, cl_uint wait_count,
                                 const cl_event *wait, cl_event *first, cl_event *last);
 
+// What a launch checks and works out before it touches the queue: *today gets the arguments, of
+// this version's size. On failure the log says why.
+enum fcl_status fcl_plan_check(const struct fcl_plan *plan, cl_command_queue queue,
+                               const struct fcl_attention_args *args,
+                               struct fcl_attention_args *today, struct fcl_launch *launch);
+
 #endif

@@ -105,6 +105,11 @@ int64_t fcl_problem_reach_right(const struct fcl_problem *p)
     return fcl_problem_is_causal(p) ? 0 : p->window_right;
 }
 
+int fcl_problem_has_sequences(const struct fcl_problem *p)
+{
+    return p->varlen || p->used;
+}
+
 // ---- Defaults and checks ----------------------------------------------------------------------
 
 size_t fcl_problem_tensors(const struct fcl_problem *p, struct fcl_problem_tensor tensors[4])
@@ -151,6 +156,10 @@ void fcl_problem_fill_defaults(struct fcl_problem *problem)
     if (!problem->window && !problem->alibi && problem->mask >= FCL_MASK_TOP_LEFT &&
         problem->mask <= FCL_MASK_BOTTOM_RIGHT)
         problem->mask = FCL_MASK_NONE;
+    if (problem->page > 0)
+        problem->used = 1;
+    if (problem->varlen)
+        problem->layout = FCL_LAYOUT_BSHD;
     if (problem->alignment == 0)
         problem->alignment = fcl_problem_natural_alignment(problem);
 }
@@ -275,6 +284,7 @@ int fcl_problem_same_kernel(const struct fcl_problem *a, const struct fcl_proble
            a->guard_v == b->guard_v && a->strided == b->strided &&
            fcl_problem_bounds_left(a) == fcl_problem_bounds_left(b) &&
            fcl_problem_bounds_right(a) == fcl_problem_bounds_right(b) &&
-           (a->softcap > 0) == (b->softcap > 0) && a->sink == b->sink && a->alibi == b->alibi &&
+           (a->softcap > 0) == (b->softcap > 0) && a->sink == b->sink && a->varlen == b->varlen &&
+           a->used == b->used && (a->page > 0) == (b->page > 0) && a->alibi == b->alibi &&
            a->bias == b->bias && a->visible == b->visible;
 }

@@ -36,6 +36,9 @@ int fcl_problem_bounds_right(const struct fcl_problem *full);
 int64_t fcl_problem_reach_left(const struct fcl_problem *full);
 int64_t fcl_problem_reach_right(const struct fcl_problem *full);
 
+// Whether sequences differ in length: a launch reads metadata from device memory.
+int fcl_problem_has_sequences(const struct fcl_problem *full);
+
 // Whether two completed problems differ at most in batch, heads, lengths, how far a window reaches
 // and what a softcap is: one plan serves both.
 int fcl_problem_same_kernel(const struct fcl_problem *a, const struct fcl_problem *b);

@@ -44,6 +44,9 @@ enum fcl_field_kind {
     X(alibi, CHOICE, "", 0, 2, alibi_words)                    \
     X(visible, CHOICE, "mask=", 0, 1, visible_words)           \
     X(sink, FLAG, "sink", 0, 1, NULL)                          \
+    X(varlen, FLAG, "varlen", 0, 1, NULL)                      \
+    X(used, FLAG, "used", 0, 1, NULL)                          \
+    X(page, NUMBER, "page=", 0, FCL_COUNT_LIMIT, NULL)         \
     X(lse, FLAG, "lse", 0, 1, NULL)                            \
     X(guard_v, FLAG, "guard-v", 0, 1, NULL)                    \
     X(strided, FLAG, "strided", 0, 1, NULL)                    \

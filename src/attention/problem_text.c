@@ -25,6 +25,8 @@ static struct fcl_problem_values text_defaults(const struct fcl_problem *full)
     defaults.of[FIELD_k_len] = full->q_len;
     defaults.of[FIELD_head_dim_qk] = INT64_MIN;
     defaults.of[FIELD_lse] = full->pass == FCL_PASS_STATISTICS;
+    defaults.of[FIELD_used] = full->page > 0;
+    defaults.of[FIELD_layout] = full->varlen ? FCL_LAYOUT_BSHD : FCL_LAYOUT_BHSD;
     defaults.of[FIELD_alignment] = fcl_problem_natural_alignment(full);
     return defaults;
 }
@@ -152,6 +154,10 @@ size_t fcl_problem_class(const struct fcl_problem *problem, enum fcl_implementat
     add_field(&out, &full, FIELD_alibi);
     add_field(&out, &full, FIELD_visible);
     add_field(&out, &full, FIELD_sink);
+    add_field(&out, &full, FIELD_varlen);
+    add_field(&out, &full, FIELD_used);
+    if (full.page > 0)
+        fcl_text_add(&out, " page=1"); // whatever it is
     add_field(&out, &full, FIELD_lse);
     add_field(&out, &full, FIELD_guard_v);
     add_field(&out, &full, FIELD_strided);

@@ -9,23 +9,23 @@
 #include "core/element.h"
 #include "problem.h"
 
-// One row's view of its inputs. Hidden keys are outside of it: it is `visible` keys from `first`
-// on.
+// One row's view of its inputs. Hidden keys are outside of it: it is the `visible` ones of `keys`.
 struct inputs {
     struct fcl_problem problem;
     float scale, softcap;
-    int64_t first, visible;
-    int64_t q_first, q_step;  // element where the query begins, and to its next one
-    int64_t k_first, v_first; // element where the key head's first row begins
+    int64_t visible;
+    int64_t *keys;
+    int64_t sequence;
+    int64_t q_first, k_first, v_first; // element where the head's first row of the sequence begins
     int64_t k_strides[4], v_strides[4];
     const struct fcl_reference *reference;
-    float *q, *line, *sums;        // the query; one row of K or V; head_dim_v sums
-    double sink;                   // a logit more, without a value; -INFINITY: none
-    double slope;                  // what a score loses for each key of distance
-    int64_t place;                 // where the query stands among the visible keys
-    int64_t bias_first, bias_step; // element where the row's biases begin, and to the next key
-    int64_t visible_first, visible_step; // the same of the mask tensor
-    double *scores;                      // `visible` of them; later their exponentials
+    float *q, *line, *sums;            // the query; one row of K or V; head_dim_v sums
+    double sink;                       // a logit more, without a value; -INFINITY: none
+    double slope;                      // what a score loses for each key of distance
+    int64_t place;                     // where the query stands among the keys
+    int64_t bias_first, visible_first; // element where the row of the query begins
+    int64_t bias_step, visible_step;   // from one key to the next
+    double *scores;                    // `visible` of them; later their exponentials
 };
 
 int64_t fcl_reference_visible(const struct fcl_problem *p, int64_t i, int64_t *first)
@@ -54,30 +54,92 @@ float fcl_reference_scale(float scale, int head_dim_qk)
     return scale != 0 ? scale : (float)(1 / sqrt((double)head_dim_qk));
 }
 
-// The tensor's strides, and the first element of the matrix of one batch and head.
-static int64_t open_tensor(const struct fcl_host_tensor *tensor, int64_t heads, int64_t length,
-                           int64_t dim, int64_t b, int64_t h, int64_t strides[4])
+// The tensor's strides, and the first element of a head's rows from `row` on of batch `b`.
+// `layout`: of a contiguous one.
+static int64_t open_tensor(enum fcl_layout layout, const struct fcl_host_tensor *tensor,
+                           int64_t heads, int64_t length, int64_t dim, int64_t b, int64_t h,
+                           int64_t row, int64_t strides[4])
 {
     const int64_t *given = tensor->strides;
     if (given[0] == 0 && given[1] == 0 && given[2] == 0 && given[3] == 0)
-        fcl_layout_strides(FCL_LAYOUT_BHSD, heads, length, dim, strides);
+        fcl_layout_strides(layout, heads, length, dim, strides);
     else
         for (int axis = 0; axis < 4; axis++)
             strides[axis] = given[axis] == FCL_BROADCAST ? 0 : given[axis];
-    return b * strides[0] + h * strides[1];
+    return b * strides[0] + h * strides[1] + row * strides[2];
+}
+
+static void open_tensors(struct inputs *in, const struct fcl_sequence_rows *rows, int64_t b,
+                         int64_t h, int64_t q_strides[4])
+{
+    const struct fcl_problem *p = &in->problem;
+    const struct fcl_reference *r = in->reference;
+    const int64_t key_head = h / (p->heads_q / p->heads_kv), one = p->varlen ? 0 : b;
+    const int64_t page = p->page && r->sequences->page ? r->sequences->page : p->page;
+    const int64_t keys = page ? page : p->k_len, key_batch = page ? 0 : one;
+    const enum fcl_layout layout = p->varlen ? FCL_LAYOUT_BSHD : FCL_LAYOUT_BHSD;
+    in->q_first = open_tensor(layout, &r->q, p->heads_q, p->q_len, p->head_dim_qk, one, h,
+                              rows->q_first, q_strides);
+    in->k_first = open_tensor(layout, &r->k, p->heads_kv, keys, p->head_dim_qk, key_batch, key_head,
+                              rows->k_first, in->k_strides);
+    in->v_first = open_tensor(layout, &r->v, p->heads_kv, keys, p->head_dim_v, key_batch, key_head,
+                              rows->k_first, in->v_strides);
+}
+
+// The tensors that say something of scores, element [sequence, head, query, key].
+static void open_scores(struct inputs *in, int64_t b, int64_t h, int64_t i)
+{
+    const struct fcl_problem *p = &in->problem;
+    const struct fcl_reference *r = in->reference;
+    int64_t strides[4];
+    in->bias_first =
+        open_tensor(FCL_LAYOUT_BHSD, &r->bias, p->heads_q, p->q_len, p->k_len, b, h, i, strides);
+    in->bias_step = strides[3];
+    in->visible_first =
+        open_tensor(FCL_LAYOUT_BHSD, &r->visible, p->heads_q, p->q_len, p->k_len, b, h, i, strides);
+    in->visible_step = strides[3];
+}
+
+// What is added to the score of a key; -INFINITY: it is hidden.
+static float added_to(const struct inputs *in, int64_t key)
+{
+    const struct fcl_reference *r = in->reference;
+    const unsigned char *visible = r->visible.data;
+    if (in->problem.visible && !visible[in->visible_first + key * in->visible_step])
+        return -INFINITY;
+    return in->problem.bias
+               ? fcl_element_load(r->bias.data, r->bias.dtype, in->bias_first + key * in->bias_step)
+               : 0;
+}
+
+// Lists the keys that query i sees; 0 when there is no memory.
+static int list_keys(struct inputs *in, int64_t i)
+{
+    int64_t first;
+    const int64_t count = fcl_reference_visible(&in->problem, i, &first);
+    in->keys = malloc((size_t)fcl_max(count, 1) * sizeof *in->keys);
+    for (int64_t j = first; in->keys != NULL && j < first + count; j++)
+        if ((!in->problem.page ||
+             fcl_sequences_page(&in->problem, in->reference->sequences, in->sequence, j) >= 0) &&
+            added_to(in, j) != -INFINITY)
+            in->keys[in->visible++] = j;
+    return in->keys != NULL;
+}
+
+// Whether everything is there that is added to scores.
+static int has_added(const struct fcl_reference *reference, const struct fcl_problem *problem)
+{
+    return (!problem->sink || reference->sinks != NULL) &&
+           (problem->alibi != FCL_ALIBI_GIVEN || reference->slopes != NULL) &&
+           (!problem->bias || problem->k_len == 0 ||
+            (reference->bias.data != NULL &&
+             reference->bias.dtype == fcl_bias_dtype(problem->bias))) &&
+           (!problem->visible || problem->k_len == 0 || reference->visible.data != NULL);
 }
 
 static int are_usable(const struct fcl_reference *reference, const struct fcl_problem *problem,
                       int64_t visible, const struct fcl_reference_row *row)
 {
-    if ((problem->sink && reference->sinks == NULL) ||
-        (problem->alibi == FCL_ALIBI_GIVEN && reference->slopes == NULL))
-        return 0;
-    if (problem->bias && visible > 0 &&
-        (reference->bias.data == NULL || reference->bias.dtype != fcl_bias_dtype(problem->bias)))
-        return 0;
-    if (problem->visible && visible > 0 && reference->visible.data == NULL)
-        return 0;
     const int reads_v = row->o != NULL || row->magnitude != NULL;
     if (reference->q.data == NULL || reference->q.dtype != problem->dtype_q)
         return 0;
@@ -95,42 +157,19 @@ static void close_inputs(struct inputs *in)
     free(in->line);
     free(in->sums);
     free(in->scores);
+    free(in->keys);
 }
 
-// Numbers of a row, and where it begins in its tensors.
-static void find_row(struct inputs *in, int64_t b, int64_t h, int64_t i)
+static void find_numbers(struct inputs *in, int64_t h, int64_t i)
 {
     const struct fcl_problem *p = &in->problem;
-    const struct fcl_reference *reference = in->reference;
-    in->scale = fcl_reference_scale(reference->scale, p->head_dim_qk);
-    in->sink = p->sink ? (double)reference->sinks[h] : -INFINITY;
-    in->place = i + fcl_problem_shift(p, p->q_len, p->k_len) - in->first;
+    const struct fcl_reference *r = in->reference;
+    in->scale = fcl_reference_scale(r->scale, p->head_dim_qk);
+    in->sink = p->sink ? (double)r->sinks[h] : -INFINITY;
+    in->softcap = r->softcap != 0 ? r->softcap : (float)p->softcap;
+    in->place = i + fcl_problem_shift(p, p->q_len, p->k_len);
     if (p->alibi)
-        in->slope =
-            p->alibi == FCL_ALIBI_GIVEN ? (double)reference->slopes[h] : alibi_slope(h, p->heads_q);
-    in->softcap = reference->softcap != 0 ? reference->softcap : (float)p->softcap;
-    const int64_t key_head = h / (p->heads_q / p->heads_kv);
-    int64_t strides[4];
-    in->q_first = open_tensor(&reference->q, p->heads_q, p->q_len, p->head_dim_qk, b, h, strides) +
-                  i * strides[2];
-    in->q_step = strides[3];
-    in->k_first = open_tensor(&reference->k, p->heads_kv, p->k_len, p->head_dim_qk, b, key_head,
-                              in->k_strides);
-    in->v_first = open_tensor(&reference->v, p->heads_kv, p->k_len, p->head_dim_v, b, key_head,
-                              in->v_strides);
-    in->bias_first = open_tensor(&reference->bias, p->heads_q, p->q_len, p->k_len, b, h, strides) +
-                     i * strides[2];
-    in->bias_step = strides[3];
-    in->visible_first =
-        open_tensor(&reference->visible, p->heads_q, p->q_len, p->k_len, b, h, strides) +
-        i * strides[2];
-    in->visible_step = strides[3];
-}
-
-static void load_q(const struct inputs *in)
-{
-    fcl_element_load_row(in->reference->q.data, in->problem.dtype_q, in->q_first, in->q_step,
-                         in->problem.head_dim_qk, in->q);
+        in->slope = p->alibi == FCL_ALIBI_GIVEN ? (double)r->slopes[h] : alibi_slope(h, p->heads_q);
 }
 
 // On OK, close_inputs is due.
@@ -138,17 +177,28 @@ static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_
                                    int64_t i, const struct fcl_reference_row *row,
                                    struct inputs *in)
 {
-    *in = (struct inputs){.reference = reference};
+    *in = (struct inputs){.reference = reference, .sequence = b};
     if (reference == NULL || row == NULL ||
         fcl_problem_complete(reference->problem, &in->problem, NULL, 0) != FCL_OK)
         return FCL_INVALID_ARGUMENT;
-    const struct fcl_problem *p = &in->problem;
-    if (b < 0 || b >= p->batch || h < 0 || h >= p->heads_q || i < 0 || i >= p->q_len)
+    struct fcl_problem *p = &in->problem;
+    struct fcl_sequence_rows rows;
+    if (b < 0 || b >= p->batch || h < 0 || h >= p->heads_q || i < 0 ||
+        fcl_sequences_rows(p, reference->sequences, b, &rows) != FCL_OK || i >= rows.q_len ||
+        !has_added(reference, p))
         return FCL_INVALID_ARGUMENT;
-    in->visible = fcl_reference_visible(p, i, &in->first);
-    if (!are_usable(reference, p, in->visible, row))
+    int64_t strides[4];
+    open_tensors(in, &rows, b, h, strides);
+    open_scores(in, b, h, i);
+    p->q_len = rows.q_len;
+    p->k_len = rows.k_len;
+    if (!list_keys(in, i))
+        return FCL_OUT_OF_MEMORY;
+    if (!are_usable(reference, p, in->visible, row)) {
+        close_inputs(in);
         return FCL_INVALID_ARGUMENT;
-    find_row(in, b, h, i);
+    }
+    find_numbers(in, h, i);
     in->q = malloc((size_t)p->head_dim_qk * sizeof *in->q);
     in->line = malloc((size_t)fcl_max(p->head_dim_qk, p->head_dim_v) * sizeof *in->line);
     in->sums = calloc((size_t)p->head_dim_v, sizeof *in->sums);
@@ -157,54 +207,62 @@ static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_
         close_inputs(in);
         return FCL_OUT_OF_MEMORY;
     }
-    load_q(in);
+    fcl_element_load_row(reference->q.data, p->dtype_q, in->q_first + i * strides[2], strides[3],
+                         p->head_dim_qk, in->q);
     return FCL_OK;
+}
+
+// Where visible key number j lies in a tensor.
+static int64_t key_place(const struct inputs *in, int64_t first, const int64_t strides[4],
+                         int64_t j)
+{
+    const struct fcl_sequences *sequences = in->reference->sequences;
+    const int64_t key = in->keys[j];
+    if (!in->problem.page)
+        return first + key * strides[2];
+    const int64_t size = sequences->page ? sequences->page : in->problem.page;
+    return first + fcl_sequences_page(&in->problem, sequences, in->sequence, key) * strides[0] +
+           key % size * strides[2];
 }
 
 static void load_k(const struct inputs *in, int64_t j)
 {
     fcl_element_load_row(in->reference->k.data, in->problem.dtype_k,
-                         in->k_first + (in->first + j) * in->k_strides[2], in->k_strides[3],
+                         key_place(in, in->k_first, in->k_strides, j), in->k_strides[3],
                          in->problem.head_dim_qk, in->line);
 }
 
 static void load_v(const struct inputs *in, int64_t j)
 {
     fcl_element_load_row(in->reference->v.data, in->problem.dtype_v,
-                         in->v_first + (in->first + j) * in->v_strides[2], in->v_strides[3],
+                         key_place(in, in->v_first, in->v_strides, j), in->v_strides[3],
                          in->problem.head_dim_v, in->line);
 }
 
-// What is added to a key's score; -INFINITY: the key is hidden.
-static float added_to(const struct inputs *in, int64_t j)
+// Keys between where the query stands and visible key number j.
+static int64_t distance(const struct inputs *in, int64_t j)
 {
-    const unsigned char *visible = in->reference->visible.data;
-    if (in->problem.visible && !visible[in->visible_first + (in->first + j) * in->visible_step])
-        return -INFINITY;
-    if (!in->problem.bias)
-        return 0;
-    return fcl_element_load(in->reference->bias.data, in->reference->bias.dtype,
-                            in->bias_first + (in->first + j) * in->bias_step);
+    return llabs(in->place - in->keys[j]);
 }
 
-static double exact_score(const struct inputs *in, int64_t j, float added)
+static double exact_score(const struct inputs *in, int64_t j)
 {
     double dot = 0;
     for (int d = 0; d < in->problem.head_dim_qk; d++)
         dot += (double)in->q[d] * (double)in->line[d];
     const double s = (double)in->scale * dot, cap = (double)in->softcap;
-    return (cap > 0 ? cap * tanh(s / cap) : s) + (double)added -
-           in->slope * (double)llabs(in->place - j);
+    return (cap > 0 ? cap * tanh(s / cap) : s) + (double)added_to(in, in->keys[j]) -
+           in->slope * (double)distance(in, j);
 }
 
-static double float_score(const struct inputs *in, int64_t j, float added)
+static double float_score(const struct inputs *in, int64_t j)
 {
     float dot = 0;
     for (int d = 0; d < in->problem.head_dim_qk; d++)
         dot += in->q[d] * in->line[d];
     const float s = in->scale * dot, cap = in->softcap;
     const float capped = cap > 0 ? cap * tanhf(s / cap) : s;
-    return (double)(capped + added - (float)in->slope * (float)llabs(in->place - j));
+    return (double)(capped + added_to(in, in->keys[j]) - (float)in->slope * (float)distance(in, j));
 }
 
 // Below the largest score by this much, a key weighs less than 2e-14: its score matters to nothing.
@@ -220,36 +278,24 @@ static double limit_of(const struct inputs *in, double largest)
     return limit;
 }
 
-// Fills in->scores, of hidden keys with -INFINITY, and row->score_limit. Returns whether some key
-// is not hidden. A NaN is in no maximum; the exponentials carry it on.
-static int fill_scores(const struct inputs *in,
-                       double (*score)(const struct inputs *, int64_t, float),
-                       struct fcl_reference_row *row, double *maximum)
+// Fills in->scores and row->score_limit; returns the maximum. A NaN is in no maximum; the
+// exponentials carry it on.
+static double fill_scores(const struct inputs *in, double (*score)(const struct inputs *, int64_t),
+                          struct fcl_reference_row *row)
 {
     double largest = in->sink;
-    int some = 0;
     for (int64_t j = 0; j < in->visible; j++) {
-        const float added = added_to(in, j);
-        in->scores[j] = -INFINITY;
-        if (added == -INFINITY)
-            continue;
-        some = 1;
         load_k(in, j);
-        double s = score(in, j, added);
+        double s = score(in, j);
         if (s < FCL_SCORE_FLOOR)
             s = FCL_SCORE_FLOOR;
         if (s > largest)
             largest = s;
         in->scores[j] = s;
     }
-    if (some)
-        row->score_limit = limit_of(in, largest);
-    *maximum = largest;
-    return some;
+    row->score_limit = limit_of(in, largest);
+    return largest;
 }
-
-// The exponential of a hidden key, which has no part in a row.
-#define HIDDEN (-1.0)
 
 // A row without keys: O = 0, LSE = the sink or -infinity. Sums start from it.
 static void clear_row(const struct inputs *in, struct fcl_reference_row *row)
@@ -272,19 +318,17 @@ enum fcl_status fcl_reference_dense(const struct fcl_reference *reference, int64
     if (status != FCL_OK)
         return status;
     clear_row(&in, row);
-    double largest;
-    if (fill_scores(&in, exact_score, row, &largest)) {
+    if (in.visible > 0) {
+        const double largest = fill_scores(&in, exact_score, row);
         double sum = in.sink > -INFINITY ? exp(in.sink - largest) : 0;
         for (int64_t j = 0; j < in.visible; j++) {
-            in.scores[j] = in.scores[j] == -INFINITY ? HIDDEN : exp(in.scores[j] - largest);
-            sum += in.scores[j] == HIDDEN ? 0 : in.scores[j];
+            in.scores[j] = exp(in.scores[j] - largest);
+            sum += in.scores[j];
         }
         row->lse = largest + log(sum);
         const int dims_o = row->o != NULL ? in.problem.head_dim_v : 0;
         const int dims_magnitude = row->magnitude != NULL ? in.problem.head_dim_v : 0;
         for (int64_t j = 0; j < in.visible && (dims_o > 0 || dims_magnitude > 0); j++) {
-            if (in.scores[j] == HIDDEN)
-                continue;
             const double p = in.scores[j] / sum;
             load_v(&in, j);
             for (int d = 0; d < dims_o; d++)
@@ -311,15 +355,10 @@ enum fcl_status fcl_reference_model(const struct fcl_reference *reference, int64
     if (status != FCL_OK)
         return status;
     clear_row(&in, row);
-    double maximum;
-    if (fill_scores(&in, float_score, row, &maximum)) {
-        const float largest = (float)maximum;
+    if (in.visible > 0) {
+        const float largest = (float)fill_scores(&in, float_score, row);
         float sum = in.sink > -INFINITY ? flush(expf((float)in.sink - largest)) : 0;
         for (int64_t j = 0; j < in.visible; j++) {
-            if (in.scores[j] == -INFINITY) {
-                in.scores[j] = HIDDEN;
-                continue;
-            }
             const float p = flush(expf((float)in.scores[j] - largest));
             sum += p;
             in.scores[j] = (double)fcl_element_round(in.problem.dtype_v, p);
@@ -328,8 +367,6 @@ enum fcl_status fcl_reference_model(const struct fcl_reference *reference, int64
         const int dims_o = row->o != NULL ? in.problem.head_dim_v : 0;
         const int dims_magnitude = row->magnitude != NULL ? in.problem.head_dim_v : 0;
         for (int64_t j = 0; j < in.visible && (dims_o > 0 || dims_magnitude > 0); j++) {
-            if (in.scores[j] == HIDDEN)
-                continue;
             const float p = (float)in.scores[j];
             load_v(&in, j);
             for (int d = 0; d < dims_o; d++)

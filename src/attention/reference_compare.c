@@ -19,6 +19,7 @@
 // only to 2^-24.
 #include "reference.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -144,6 +145,11 @@ enum fcl_status fcl_reference_compare(const struct fcl_reference *reference, int
         return FCL_OK;
     const double error = error_of(FCL_F32, (double)*lse, exact.lse);
     int64_t first;
+    struct fcl_sequence_rows rows;
+    if (fcl_sequences_rows(&problem, reference->sequences, b, &rows) != FCL_OK)
+        return FCL_INVALID_ARGUMENT;
+    problem.q_len = rows.q_len;
+    problem.k_len = rows.k_len;
     const int64_t visible = fcl_reference_visible(&problem, i, &first);
     const double allowed = F32_ROUNDOFF * (score_roundings(&problem) * (1 + exact.score_limit) +
                                            sqrt((double)visible)) +
@@ -155,6 +161,25 @@ enum fcl_status fcl_reference_compare(const struct fcl_reference *reference, int
 
 // ---- two results
 
+#define CHUNK 256 // elements compared at once
+
+// What two pieces of a row differ by at most, and the largest number of the first.
+struct difference {
+    float most, worst;
+    int other; // 1: a number that is not finite on one side, and not the same on the other
+};
+
+static void add_difference(const float *x, const float *y, int count, struct difference *d)
+{
+    for (int i = 0; i < count; i++) {
+        const float size = fabsf(x[i]), off = fabsf(x[i] - y[i]);
+        const int same = x[i] == y[i] || (isnan(x[i]) && isnan(y[i]));
+        d->most = size <= FLT_MAX && size > d->most ? size : d->most;
+        d->worst = !same && off > d->worst ? off : d->worst;
+        d->other |= !same && !(off <= FLT_MAX);
+    }
+}
+
 // Numbers too small to be normal are rounded to whole steps.
 static int row_agrees(const void *a, const void *b, enum fcl_dtype dtype, size_t first,
                       size_t count)
@@ -162,19 +187,16 @@ static int row_agrees(const void *a, const void *b, enum fcl_dtype dtype, size_t
     static const double roundoff[] = {
         [FCL_F32] = 0x1p-24, [FCL_F16] = 0x1p-11, [FCL_BF16] = 0x1p-8};
     static const double step[] = {[FCL_F32] = 0x1p-149, [FCL_F16] = 0x1p-24, [FCL_BF16] = 0x1p-133};
-    double most = 0.0, worst = 0.0;
-    for (size_t i = first; i < first + count; i++) {
-        const double x = fcl_element_load(a, dtype, (int64_t)i);
-        const double y = fcl_element_load(b, dtype, (int64_t)i);
-        if (isfinite(x))
-            most = fmax(most, fabs(x));
-        if (x == y || (isnan(x) && isnan(y)))
-            continue;
-        if (!isfinite(x) || !isfinite(y))
-            return 0;
-        worst = fmax(worst, fabs(x - y));
+    struct difference d = {0};
+    for (size_t i = 0; i < count; i += CHUNK) {
+        float x[CHUNK], y[CHUNK];
+        const int part = (int)(count - i < CHUNK ? count - i : CHUNK);
+        fcl_element_load_row(a, dtype, (int64_t)(first + i), 1, part, x);
+        fcl_element_load_row(b, dtype, (int64_t)(first + i), 1, part, y);
+        add_difference(x, y, part, &d);
     }
-    return worst <= (8 * roundoff[dtype] + 0x1p-16) * most + 4 * step[dtype];
+    return !d.other &&
+           (double)d.worst <= (8 * roundoff[dtype] + 0x1p-16) * (double)d.most + 4 * step[dtype];
 }
 
 int fcl_rows_agree(const void *a, const void *b, enum fcl_dtype dtype, size_t count, size_t row)

@@ -86,6 +86,8 @@ static const char *missing_argument(const struct fcl_problem *problem)
         return "sinks";
     if (problem->alibi == FCL_ALIBI_GIVEN)
         return "slopes";
+    if (fcl_problem_has_sequences(problem))
+        return "lengths of sequences";
     if (problem->bias)
         return "a bias";
     return problem->visible ? "a mask tensor" : NULL;

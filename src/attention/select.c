@@ -139,7 +139,7 @@ static void offer_defaults(struct selection *s, char *reason, size_t size)
     struct fcl_config config;
     const char *origin = "default";
     for (int family = FCL_FAMILY_COUNT; family-- > 0;)
-        if (fcl_family_chosen((enum fcl_family)family) &&
+        if (fcl_family_suits((enum fcl_family)family, s->problem) &&
             !fcl_family_default((enum fcl_family)family, s->problem, s->caps, &config, reason,
                                 size)) {
             if (s->implementation == FCL_UNFUSED) {

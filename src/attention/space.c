@@ -1,7 +1,6 @@
 // The search space: values of each tunable, and constraints with their reasons.
 #include "space.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "problem.h"
@@ -48,7 +47,7 @@ static int wgmma_row(int64_t columns)
     return (int)fcl_div_up(columns, 64) * 32;
 }
 
-#define WGMMA_BARRIERS 64 // floats
+#define WGMMA_BARRIERS 112 // floats, for barriers and the work of each worker
 
 // Slots of Q, which hold the output, too; then keys, values, barriers.
 static struct fcl_local_layout wgmma_layout(const struct fcl_config *c, const struct fcl_problem *p)
@@ -219,6 +218,8 @@ static enum fcl_status shape_wgmma(const struct fcl_config *c, const struct fcl_
     REQUIRE(p->softcap <= 0 && !p->sink && !p->alibi && !p->bias && !p->visible,
             "nvidia_wgmma has no softcap, no sinks, no alibi, no bias and no mask tensor; "
             "nvidia_mma has them");
+    REQUIRE(!fcl_problem_has_sequences(p),
+            "nvidia_wgmma takes sequences of one length only; nvidia_mma takes others");
     REQUIRE(p->head_dim_qk <= 256 && p->head_dim_v <= 256 && p->head_dim_v % 8 == 0,
             "head dims %d and %d are not both up to 256, the second a multiple of 8",
             p->head_dim_qk, p->head_dim_v);
@@ -412,7 +413,7 @@ enum fcl_status fcl_config_unfused(const struct fcl_config *config, char *reason
 int fcl_rows_packed(enum fcl_family family, const struct fcl_problem *problem)
 {
     const int64_t group = problem->heads_q / problem->heads_kv;
-    if (group == 1 || family == FCL_FAMILY_GENERIC || family == FCL_FAMILY_NVIDIA_WGMMA)
+    if (group == 1 || family == FCL_FAMILY_NVIDIA_WGMMA)
         return 0;
     return family == FCL_FAMILY_ROW || problem->q_len < PACKED_QUERIES;
 }
@@ -421,9 +422,9 @@ int fcl_rows_packed(enum fcl_family family, const struct fcl_problem *problem)
 
 #define VALUES 6 // at most, of one tunable
 
-// Which values a tunable takes: those listed, or those below the head dim and one more, which
-// stands for all of it.
-enum kind { LISTED, BELOW_AND_HEAD_DIM, BELOW_AND_ZERO };
+// Which values a tunable takes: those listed; those below the head dim and one more, which stands
+// for all of it; of those listed only the first, unless queries are few.
+enum kind { LISTED, BELOW_AND_HEAD_DIM, BELOW_AND_ZERO, WITH_FEW_QUERIES };
 
 struct tunable {
     size_t offset; // in struct fcl_config
@@ -448,12 +449,14 @@ static const struct tunable generic_space[] = {
     TUNABLE(d_chunk, BELOW_AND_HEAD_DIM, 16, 32, 64),
     TUNABLE(k_chunk, BELOW_AND_ZERO, 16, 32),
     TUNABLE(dv_split, LISTED, 1, 2, 4),
+    TUNABLE(splits, WITH_FEW_QUERIES, 1, 8, 32),
 };
 
 static const struct tunable vector_space[] = {
     TUNABLE(width, LISTED, 4, 8, 16),           TUNABLE(block_m, LISTED, 4, 8, 16, 32, 64, 128),
     TUNABLE(block_n, LISTED, 32, 64, 128, 256), TUNABLE(micro_keys, LISTED, 2, 4, 8),
     TUNABLE(micro_cols, LISTED, 2, 4, 8),       TUNABLE(dv_split, LISTED, 1, 2),
+    TUNABLE(splits, WITH_FEW_QUERIES, 1, 4),
 };
 
 static const struct tunable row_space[] = {
@@ -468,7 +471,7 @@ static const struct tunable mma_space[] = {
     TUNABLE(items, LISTED, 32, 128, 256),
     TUNABLE(held, LISTED, 0, 1),
     TUNABLE(stages, LISTED, 1, 2),
-    TUNABLE(splits, LISTED, 1, 4, 16),
+    TUNABLE(splits, LISTED, 1, 8, 32),
 };
 
 static const struct tunable wgmma_space[] = {
@@ -491,30 +494,34 @@ static const struct {
     [FCL_FAMILY_NVIDIA_WGMMA] = {wgmma_space, FCL_COUNT(wgmma_space)},
 };
 
-static size_t value_count(const struct tunable *tunable, int head_dim)
+static size_t value_count(const struct tunable *tunable, const struct fcl_problem *problem)
 {
     size_t count = 0;
-    const int limit = tunable->kind == LISTED ? INT_MAX : head_dim;
-    while (count < tunable->count && tunable->values[count] < limit)
+    if (tunable->kind == LISTED)
+        return tunable->count;
+    if (tunable->kind == WITH_FEW_QUERIES)
+        return problem->q_len > 0 && problem->q_len < PACKED_QUERIES ? tunable->count : 1;
+    while (count < tunable->count && tunable->values[count] < problem->head_dim_qk)
         count++;
-    return count + (tunable->kind != LISTED);
+    return count + 1;
 }
 
 // Point `number` of a family's space, counted with the first tunable slowest; 0 past the end.
 static int space_point(enum fcl_family family, size_t number, const struct fcl_problem *problem,
                        struct fcl_config *config)
 {
-    const int head_dim = problem->head_dim_qk;
     memset(config, 0, sizeof *config);
     config->family = family;
     config->dv_split = config->splits = 1;
     config->packed = fcl_rows_packed(family, problem);
     for (size_t t = spaces[family].count; t-- > 0;) {
         const struct tunable *tunable = &spaces[family].tunables[t];
-        const size_t count = value_count(tunable, head_dim), index = number % count;
+        const size_t count = value_count(tunable, problem), index = number % count;
         int value = tunable->values[index];
-        if (tunable->kind != LISTED && index == count - 1)
-            value = tunable->kind == BELOW_AND_ZERO ? 0 : head_dim;
+        if (tunable->kind == BELOW_AND_HEAD_DIM && index == count - 1)
+            value = problem->head_dim_qk;
+        if (tunable->kind == BELOW_AND_ZERO && index == count - 1)
+            value = 0;
         *(int *)((char *)config + tunable->offset) = value;
         number /= count;
     }

@@ -38,8 +38,9 @@ int fcl_rows_packed(enum fcl_family family, const struct fcl_problem *problem);
 // Work-items of a work-group.
 size_t fcl_config_group_size(const struct fcl_config *config);
 
-// Whether a family is chosen without being named: not before it was seen to work on hardware.
-int fcl_family_chosen(enum fcl_family family);
+// Whether a family is chosen for a completed problem without being named: nvidia_wgmma is not for a
+// handful of rows.
+int fcl_family_suits(enum fcl_family family, const struct fcl_problem *problem);
 
 // The default of one family for a completed problem, whether or not it is the most able one.
 enum fcl_status fcl_family_default(enum fcl_family family, const struct fcl_problem *problem,

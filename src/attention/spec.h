@@ -22,6 +22,9 @@
     X(BOUND_RIGHT, fcl_problem_bounds_right(p))             \
     X(SOFTCAP, p->softcap > 0)                              \
     X(SINK, p->sink)                                        \
+    X(VARLEN, p->varlen)                                    \
+    X(USED, p->used)                                        \
+    X(PAGED, p->page > 0)                                   \
     X(STATISTICS, p->pass == FCL_PASS_STATISTICS)           \
     X(LSE, p->lse || p->pass == FCL_PASS_STATISTICS)        \
     X(GUARD_V, p->guard_v)                                  \

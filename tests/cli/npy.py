@@ -4,10 +4,12 @@ Python: the standard library only.
 
   npy.py make FILE f4|f2|bf16|u1|b1 SHAPE SEED [--nan N]
                                               numbers in (-1, 1), the last N rows NaN; SHAPE as 2,3,4
+  npy.py ints FILE SHAPE V,V,...              i4 numbers
   npy.py spoil FILE KIND                      a file that must be refused; see KINDS
   npy.py kinds                                the kinds, one a line
   npy.py judge Q K V O [--lse L] [--causal tl|br] [--align tl|br] [--window L,R] [--softcap C] [--alibi] [--slopes S.npy]
-                       [--bias B.npy] [--mask M.npy] [--sinks S.npy] [--scale S] [--layout bshd] [--bf16]
+               [--bias B.npy] [--mask M.npy] [--sinks S.npy] [--cu-q F.npy] [--cu-k F.npy] [--used-q F.npy] [--used-k F.npy]
+               [--table F.npy] [--scale S] [--layout bshd] [--bf16]
   npy.py header FILE                          type and shape
 """
 import argparse
@@ -69,6 +71,7 @@ KINDS = {
     "magic": b"\x93NUMPX" + header(literal("<f4", (4, 8)))[6:] + floats(32),
     "version": header(literal("<f4", (4, 8)), (4, 0)) + floats(32),
     "big-endian": header(literal(">f4", (4, 8))) + floats(32),
+    "long": header(literal("<i8", (4, 8))) + floats(64),
     "double": header(literal("<f8", (4, 8))) + floats(64),
     "integer": header(literal("<i4", (4, 8))) + floats(32),
     "structure": header("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (4, 8), }")
@@ -104,7 +107,7 @@ def read(path, bf16=False):
     assert start % 64 == 0, "the data is not aligned to 64 bytes"
     fields = ast.literal_eval(data[8 + length_size:start].decode())
     n = count(fields["shape"])
-    code = {"<f4": "f", "<f2": "e", "<u2": "H", "|u1": "B", "|b1": "?"}[fields["descr"]]
+    code = {"<f4": "f", "<f2": "e", "<u2": "H", "<i4": "i", "|u1": "B", "|b1": "?"}[fields["descr"]]
     values = struct.unpack("<%d%s" % (n, code), data[start:])
     if code == "H":
         assert bf16, "u2 without --bf16"
@@ -175,19 +178,50 @@ def visible(args, i, n, m):
                                         or right >= 0 and j > place + right)]
 
 
+class Sequences:
+    """Where the rows of each sequence are, and how many; without metadata, each batch is one."""
+
+    def __init__(self, args, shapes):
+        ints = lambda path: read(path)[2] if path else None
+        self.cu_q, self.cu_k, self.used_q = ints(args.cu_q), ints(args.cu_k), ints(args.used_q)
+        self.used_k, self.table = ints(args.used_k), ints(args.table)
+        self.entries = read(args.table)[1][1] if args.table else 0
+        self.q_shape, self.k_shape = shapes
+        self.count = len(self.cu_q) - 1 if self.cu_q else self.q_shape[0]
+
+    def lengths(self, i):
+        n = self.cu_q[i + 1] - self.cu_q[i] if self.cu_q else self.q_shape[2]
+        m = self.cu_k[i + 1] - self.cu_k[i] if self.cu_k else self.k_shape[2]
+        return (self.used_q[i] if self.used_q else n, self.used_k[i] if self.used_k else m)
+
+    def query(self, i, r):
+        """The batch and row of a query."""
+        return (0, self.cu_q[i] + r) if self.cu_q else (i, r)
+
+    def key(self, i, x):
+        if self.table:
+            size = self.k_shape[2]
+            return self.table[i * self.entries + x // size], x % size
+        return (0, self.cu_k[i] + x) if self.cu_k else (i, x)
+
+
 def judge(args):
     types, shapes, arrays = zip(*(read(p, args.bf16) for p in (args.q, args.k, args.v, args.o)))
     tolerance = {"<f4": 2e-6, "<f2": 2e-3, "<u2": 1.6e-2}[types[0]]
+    whole = [tuple(s) for s in shapes]
+    if args.cu_q:  # packed rows are those of one batch
+        args.layout = "bshd"
+        shapes = [s if len(s) == 4 else (1,) + tuple(s) for s in shapes]
     (b, h, n, d), q = view(shapes[0], arrays[0], args.layout)
-    (_, kv, m, _), k = view(shapes[1], arrays[1], args.layout)
+    (pages, kv, m, _), k = view(shapes[1], arrays[1], args.layout)
     (_, _, _, dv), v = view(shapes[2], arrays[2], args.layout)
     _, o = view(shapes[3], arrays[3], args.layout)
     assert types[3] == types[0], "the result has another type than q"
-    assert tuple(shapes[3]) == tuple(shapes[0][:-1]) + (dv,), "the result has the wrong shape"
+    assert whole[3] == whole[0][:-1] + (dv,), "the result has the wrong shape"
     lse = None
     if args.lse:
         descr, shape, lse = read(args.lse)
-        expected = ((n,), (b, n), (b, h, n))[len(shapes[0]) - 2]
+        expected = (h, n) if args.cu_q else ((n,), (b, n), (b, h, n))[len(shapes[0]) - 2]
         assert descr == "<f4" and tuple(shape) == expected, "lse has the wrong type or shape"
     worst = 0.0
     sinks = read(args.sinks)[2] if args.sinks else None
@@ -196,19 +230,29 @@ def judge(args):
     bias = spread(args.bias, scores_shape) if args.bias else None
     mask = spread(args.mask, scores_shape) if args.mask else lambda *index: 1
     scale = args.scale if args.scale is not None else 1 / math.sqrt(d)
-    for i, j, r in ((i, j, r) for i in range(b) for j in range(h) for r in range(n)):
-        seen = [x for x in visible(args, r, n, m) if mask(i, j, r, x)]
-        head = j // (h // kv)
-        row, total = attention_row(q(i, j, r), [k(i, head, x) for x in seen],
-                                   [v(i, head, x) for x in seen], scale, dv, args.softcap,
-                                   [-slopes[j] * abs(place_of(args, r, n, m) - x)
-                                    + (bias(i, j, r, x) if bias else 0) for x in seen],
-                                   sinks[j] if sinks else -math.inf)
-        worst = max([worst] + [abs(x - y) for x, y in zip(row, o(i, j, r))])
-        assert not any(math.isnan(x) for x in o(i, j, r)), "NaN in the result"
-        if lse is not None:
-            got = lse[(i * h + j) * n + r]
-            worst = max(worst, 0.0 if got == total else abs(got - total) if seen or sinks else math.inf)
+    sequences = Sequences(args, ((b, h, n, d), (pages, kv, m, d)))
+    rest = {(i, j, r) for i in range(b) for j in range(h) for r in range(n)}
+    for i, j in ((i, j) for i in range(sequences.count) for j in range(h)):
+        rows, keys = sequences.lengths(i)
+        for r in range(rows):
+            shown = [x for x in visible(args, r, rows, keys) if mask(i, j, r, x)]
+            added = [-slopes[j] * abs(place_of(args, r, rows, keys) - x) + (bias(i, j, r, x) if bias else 0)
+                     for x in shown]
+            seen = [sequences.key(i, x) for x in shown]
+            batch, place = sequences.query(i, r)
+            rest.discard((batch, j, place))
+            head = j // (h // kv)
+            row, total = attention_row(q(batch, j, place), [k(x, head, y) for x, y in seen],
+                                       [v(x, head, y) for x, y in seen], scale, dv, args.softcap, added,
+                                       sinks[j] if sinks else -math.inf)
+            got = o(batch, j, place)
+            worst = max([worst] + [abs(x - y) for x, y in zip(row, got)])
+            assert not any(math.isnan(x) for x in got), "NaN in the result"
+            if lse is not None:
+                got = lse[(batch * h + j) * n + place]
+                worst = max(worst, 0.0 if got == total else
+                            abs(got - total) if seen or sinks else math.inf)
+    assert not any(any(o(*place)) for place in rest), "a row that no sequence has is not 0"
     print("worst %g, allowed %g" % (worst, tolerance))
     return 0 if worst <= tolerance else 1
 
@@ -223,6 +267,10 @@ def main():
     one.add_argument("seed", type=int)
     one.add_argument("--version", type=int, default=1)
     one.add_argument("--nan", type=int, default=0)
+    one = verbs.add_parser("ints")
+    one.add_argument("path")
+    one.add_argument("shape")
+    one.add_argument("values")
     one = verbs.add_parser("spoil")
     one.add_argument("path")
     one.add_argument("kind", choices=list(KINDS))
@@ -240,6 +288,8 @@ def main():
     one.add_argument("--bias")
     one.add_argument("--mask")
     one.add_argument("--sinks")
+    for name in ("cu-q", "cu-k", "used-q", "used-k", "table"):
+        one.add_argument("--" + name)
     one.add_argument("--scale", type=float)
     one.add_argument("--layout", choices=["bhsd", "bshd"])
     one.add_argument("--bf16", action="store_true")
@@ -249,6 +299,11 @@ def main():
     if args.verb == "make":
         make(args.path, args.kind, [int(x) for x in args.shape.split(",")], args.seed,
              (args.version, 0), args.nan)
+    elif args.verb == "ints":
+        values = [int(x) for x in args.values.split(",")]
+        with open(args.path, "wb") as out:
+            out.write(header(literal("<i4", [int(x) for x in args.shape.split(",")]))
+                      + struct.pack("<%di" % len(values), *values))
     elif args.verb == "spoil":
         with open(args.path, "wb") as out:
             out.write(KINDS[args.kind])

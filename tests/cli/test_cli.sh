@@ -211,6 +211,22 @@ test_run() {
     judge "sinks" f4 1,4,9,8 1,2,6,8 1,2,6,8 --sinks s.npy --causal br --lse l.npy
     on run --q q.npy --k k.npy --v v.npy -o o.npy --sinks q.npy
     refuse "sinks of another shape" 2 "one f4 for each of the 4 query heads"
+    npy ints uq.npy 3 '9,0,4'
+    npy ints uk.npy 3 '2,6,5'
+    judge "used lengths" f4 3,4,9,8 3,2,6,8 3,2,6,8 --used-q uq.npy --used-k uk.npy --causal br --lse l.npy
+    npy ints cq.npy 4 '0,9,9,15'
+    npy ints ck.npy 4 '0,6,9,20'
+    judge "packed sequences" f2 15,4,8 20,2,8 20,2,8 --cu-q cq.npy --cu-k ck.npy --causal br --lse l.npy
+    npy ints t.npy 3,2 '5,0,2,4,3,1'
+    judge "pages" f4 3,4,9,8 6,2,3,8 6,2,3,8 --used-k uk.npy --table t.npy --causal br --lse l.npy
+    judge "pages of packed sequences" f4 15,4,8 6,3,2,8 6,3,2,8 --cu-q cq.npy --used-k uk.npy --table t.npy --lse l.npy
+    npy ints t.npy 3,2 '5,0,2,6,3,1'
+    on run --q q.npy --k k.npy --v v.npy -o o.npy --cu-q cq.npy --used-k uk.npy --table t.npy
+    refuse "a page that there is not" 2 "page 1 of sequence 1) is 6, allowed are 0 to 5"
+    on run --q q.npy --k k.npy --v v.npy -o o.npy --cu-q cq.npy --table t.npy
+    refuse "pages without lengths" 2 "--table needs --used-k"
+    on run --q q.npy --k k.npy --v v.npy -o o.npy --cu-q q.npy --used-k uk.npy --table t.npy
+    refuse "starts that are no integers" 2 "--cu-q is i4 of rank 1"
     judge "grouped heads, bshd, lse" f2 2,7,4,8 2,9,2,8 2,9,2,8 --layout bshd --lse l.npy
     judge "rank 3 with lse" f4 2,3,8 2,5,8 2,5,8 --lse l.npy
     judge "scale" f4 1,2,9,8 1,2,9,8 1,2,9,8 --scale -0.7

@@ -350,11 +350,11 @@ static void other_contexts_are_refused(void **state)
     cl_command_queue queue = clCreateCommandQueue(other, opencl.id, 0, &code);
     cl_event event = NULL;
     expect_error(fcl_attention_enqueue(l.plan, queue, &l.args, 0, NULL, &event),
-                 FCL_INVALID_ARGUMENT, "queue belongs to another context than the plan");
+                 FCL_INVALID_ARGUMENT, "queue belongs to another context than the one launched on");
     struct fcl_attention_args foreign = l.args;
     foreign.v.buffer = clCreateBuffer(other, CL_MEM_READ_WRITE, 1 << 20, NULL, &code);
     expect_error(fcl_attention_enqueue(l.plan, opencl.queue, &foreign, 0, NULL, &event),
-                 FCL_INVALID_ARGUMENT, "v is not a buffer of the plan's context");
+                 FCL_INVALID_ARGUMENT, "v is not a buffer of the queue's context");
     assert_null(event);
     clReleaseMemObject(foreign.v.buffer);
     clReleaseCommandQueue(queue);

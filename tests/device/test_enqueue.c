@@ -78,6 +78,7 @@ cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, c
 struct fixture {
     struct test_opencl opencl;
     fcl_plan *plans[2];
+    fcl_merge *merge;
     cl_mem buffer;
     struct fcl_attention_args args;
 };
@@ -100,6 +101,8 @@ static int set_up(void **state)
     allocations = buffers = 0;
     f.plans[0] = test_plan(&f.opencl, &problem, FCL_FUSED, NULL);
     f.plans[1] = test_plan(&f.opencl, &problem, FCL_UNFUSED, NULL);
+    assert_int_equal(fcl_merge_create(f.opencl.device, FCL_F32, FCL_F32, FCL_F32, &f.merge),
+                     FCL_OK);
     assert_true(allocations > 0 && buffers > 0); // the counters do count
     *state = &f;
     return 0;
@@ -113,6 +116,7 @@ static int tear_down(void **state)
     clFinish(f->opencl.queue);
     fcl_plan_destroy(&f->plans[0]);
     fcl_plan_destroy(&f->plans[1]);
+    fcl_merge_destroy(&f->merge);
     clReleaseMemObject(f->buffer);
     test_opencl_close(&f->opencl);
     return 0;
@@ -139,6 +143,33 @@ static void launches_allocate_nothing(void **state)
     assert_int_equal(allocations, 0);
     assert_int_equal(buffers, 0);
     assert_int_equal(launches, 10 * 1 + 10 * 3);
+}
+
+static enum fcl_status merge(const struct fixture *f, cl_event *event)
+{
+    return fcl_merge_enqueue(
+        f->merge, f->opencl.queue,
+        fcl_merge_args(.shape = {1, 2, 0, 32, 0}, .head_dim = 16, .a = f->args.q, .b = f->args.k,
+                       .o = f->args.o, .lse_a = f->buffer, .lse_b = f->buffer, .lse = f->buffer),
+        0, NULL, event);
+}
+
+static void merges_allocate_nothing(void **state)
+{
+    struct fixture *f = fixture_of(state);
+    for (int n = 0; n < 20; n++)
+        assert_int_equal(merge(f, NULL), FCL_OK);
+    assert_int_equal(allocations, 0);
+    assert_int_equal(buffers, 0);
+    assert_int_equal(launches, 20);
+    for (int n = 0; n < 8; n++) {
+        cl_event event = NULL;
+        failing_argument = n < 7 ? n : -1;
+        failing_launch = n < 7 ? -1 : 0;
+        assert_int_not_equal(merge(f, &event), FCL_OK);
+        assert_null(event);
+    }
+    failing_argument = failing_launch = -1;
 }
 
 // Whichever call fails, enqueue says so, gives no event, and stops there.
@@ -190,8 +221,8 @@ static void empty_launches_are_not_launched(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(launches_allocate_nothing),
-                                       TEST(every_failure_is_returned),
-                                       TEST(empty_launches_are_not_launched)};
+    const struct CMUnitTest tests[] = {
+        TEST(launches_allocate_nothing), TEST(merges_allocate_nothing),
+        TEST(every_failure_is_returned), TEST(empty_launches_are_not_launched)};
     return cmocka_run_group_tests_name("enqueue", tests, NULL, NULL);
 }

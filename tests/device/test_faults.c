@@ -11,6 +11,8 @@
 #include "attention/plan.h"
 #include "attention/problem.h"
 #include "faults.h"
+#include "merge.h"
+#include "sequences.h"
 
 #define FAULTS_LIMIT 200
 
@@ -45,6 +47,11 @@ static const struct row {
     {"fwd b2 h4/2 q37 k133 d20/24 f32 mask=u8 lse", "generic_m16n16w64r4d16", FCL_FUSED},
     {"fwd h2 q70 k130 d20/12 f32 br win=9,4 lse guard-v", NULL, FCL_FUSED},
     {"fwd h2 q45 k80 d20/12 f32 br win=40,4 lse guard-v", "generic_m16n16w64r4d16", FCL_FUSED},
+    {"fwd b3 h4/2 q19 k45 d20/12 f32 causal-br varlen lse", NULL, FCL_FUSED},
+    {"fwd b3 h4/2 q6 k70 d20/12 f32 causal-br varlen lse", "row_m4n16l8k2c2g1s3", FCL_FUSED},
+    {"fwd b3 h4/2 q19 k70 d20/12 f32 causal-br page=8 lse", NULL, FCL_FUSED},
+    {"fwd b3 h4/2 q19 k70 d20/12 f32 causal-br page=8 lse", "generic_m16n16w64r4d16", FCL_FUSED},
+    {"fwd b3 h4/2 q6 k70 d20/12 f32 causal-br page=8 lse", "row_m4n16l8k2c2g1s3", FCL_FUSED},
     {"fwd q45 k21 d20/24 f32 causal-br lse", NULL, FCL_UNFUSED},
     {"fwd q37 k45 d20/24 f32 causal-br lse", "generic_m16n16w64r4d16", FCL_UNFUSED},
 };
@@ -73,6 +80,33 @@ static void prepare_bias(struct test_tensor *bias)
     test_tensor_lay(bias, strides, 8);
 }
 
+static int has_sequences(const struct fcl_problem *problem)
+{
+    return problem->varlen || problem->used;
+}
+
+// What no sequence has is NaN. Of a table, rows lie further apart than they are long, and two pages
+// are outside of the pool.
+static void prepare_sequences(struct test_attention *a)
+{
+    struct fcl_sequences *s = &a->sequences;
+    const int64_t batch = a->problem.batch, stride = s->table_entries + 1;
+    int32_t *table = calloc((size_t)(batch * stride), sizeof *table);
+    assert_non_null(table);
+    for (int64_t i = 0; s->table && i < batch * s->table_entries; i++)
+        table[i / s->table_entries * stride + i % s->table_entries] = s->table[i];
+    if (s->table) {
+        table[1] = (int32_t)s->page_count;
+        table[stride] = -1;
+        s->table_stride = stride;
+        free(s->table);
+        s->table = table;
+    } else {
+        free(table);
+    }
+    test_sequences_spoil(a);
+}
+
 // Layout and values that the problem's features are about: a query that is NaN, with guard_v a
 // value that is NaN and hidden from most rows, and where every row sees the last value an infinite
 // one, which copies of it would turn into NaN.
@@ -81,7 +115,9 @@ static void prepare(struct test_attention *a, const char *problem)
     test_attention_init(a, problem);
     const struct fcl_problem *p = &a->problem;
     test_tensor_set(&a->q, 0, 0, p->q_len - 1, 3, NAN);
-    if (p->guard_v)
+    if (has_sequences(p))
+        prepare_sequences(a);
+    else if (p->guard_v)
         test_tensor_set(&a->v, 0, 0, p->k_len - 1, 5, NAN);
     else if (p->mask == FCL_MASK_NONE && !p->bias && !p->visible && p->k_len > 1)
         test_tensor_set(&a->v, 0, 0, p->k_len - 1, 5, INFINITY);
@@ -188,6 +224,8 @@ static void right_kernels_pass(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (notices(&rows[i], how, sizeof how))
             fail_msg("%s: %s\n%s", rows[i].problem, how, opencl.capture.text);
+    if (test_merges_notice(&opencl, how, sizeof how))
+        fail_msg("merge: %s\n%s", how, opencl.capture.text);
     test_folder_remove(folder);
 }
 
@@ -204,6 +242,8 @@ static int concerns(const struct test_fault *fault, const struct row *row)
         return strstr(row->problem, "bias") || strstr(row->problem, "mask");
     if (!strcmp(fault->file, "attention/unfused.cl"))
         return row->implementation == FCL_UNFUSED;
+    if (!strcmp(fault->file, "lib/sequence.clh"))
+        return strstr(row->problem, "varlen") || strstr(row->problem, "page");
     return strcmp(fault->file, "attention/forward.cl") || row->implementation == FCL_FUSED;
 }
 
@@ -225,6 +265,14 @@ static const struct row *find_noticing(const struct test_fault *fault, int *trie
     return NULL;
 }
 
+// The same for what merges run.
+static const struct row *find_in_merges(int *tried, char *how, size_t size)
+{
+    static const struct row merges = {"merges", "-", FCL_FUSED};
+    (*tried)++;
+    return test_merges_notice(&opencl, how, size) ? &merges : NULL;
+}
+
 static void the_fault_is_noticed(void **state)
 {
     struct test_fault fault;
@@ -236,7 +284,11 @@ static void the_fault_is_noticed(void **state)
     if (!test_fault_apply(&fault, folder, reason, sizeof reason))
         fail_msg("%s", reason);
     const int is_check = fault.detector == TEST_FAULT_CHECK;
-    const struct row *row = is_check ? find_noticing(&fault, &tried, how, sizeof how) : NULL;
+    const struct row *row = NULL;
+    if (is_check && strcmp(fault.file, "attention/merge.cl"))
+        row = find_noticing(&fault, &tried, how, sizeof how);
+    if (is_check && !row)
+        row = find_in_merges(&tried, how, sizeof how);
     test_folder_remove(folder);
     if (!is_check)
         print_message("%s: left to the simulator's checks\n", fault.name);

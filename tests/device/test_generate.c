@@ -3,9 +3,9 @@
 
 #include "attention.h"
 
-static const char *const names[] = {"q",     "k",      "v",    "o",      "lse",
-                                    "sinks", "slopes", "bias", "visible"};
-#define BUFFERS (sizeof names / sizeof *names)
+static const char *const buffer_names[] = {"q",     "k",      "v",    "o",      "lse",
+                                           "sinks", "slopes", "bias", "visible"};
+#define BUFFERS (sizeof buffer_names / sizeof *buffer_names)
 
 static cl_kernel build(const struct test_opencl *opencl, const struct fcl_generated *generated)
 {
@@ -50,7 +50,7 @@ static void make_buffers(const struct test_opencl *opencl, const struct test_att
 static const cl_mem *find_buffer(const char *name, const cl_mem buffers[BUFFERS])
 {
     for (size_t i = 0; i < BUFFERS; i++)
-        if (!strcmp(names[i], name))
+        if (!strcmp(buffer_names[i], name))
             return &buffers[i];
     fail_msg("%s is no known argument", name);
     return NULL;
@@ -109,8 +109,33 @@ static void generated_source_runs_anywhere(void **state)
     test_opencl_close(&opencl);
 }
 
+// What a kernel reads beyond the tensors stands behind them, in one order.
+static void metadata_are_the_last_arguments(void **state)
+{
+    static const char *const names[] = {"q",    "k",     "v",      "o",      "lse",
+                                        "args", "sinks", "slopes", "bias",   "visible",
+                                        "cu_q", "cu_k",  "used_q", "used_k", "table"};
+    struct fcl_problem problem;
+    struct fcl_generated generated;
+    const struct fcl_caps caps = {.group_size = 1024, .local_bytes = 1 << 16};
+    (void)state;
+    assert_int_equal(
+        fcl_problem_parse("fwd b2 h2 q8 k16 d16 br alibi=given bias=f16 mask=u8 sink varlen page=4",
+                          &problem, NULL, 0),
+        FCL_OK);
+    struct fcl_config config;
+    assert_int_equal(fcl_config_parse("generic_m16n16w64r4d16", &config, NULL, 0), FCL_OK);
+    assert_int_equal(fcl_attention_generate(&problem, &caps, &config, NULL, &generated, NULL, 0),
+                     FCL_OK);
+    assert_int_equal(generated.argument_count, sizeof names / sizeof *names);
+    for (size_t i = 0; i < generated.argument_count; i++)
+        assert_string_equal(generated.arguments[i].name, names[i]);
+    fcl_generated_free(&generated);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(generated_source_runs_anywhere)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(generated_source_runs_anywhere),
+                                       cmocka_unit_test(metadata_are_the_last_arguments)};
     return cmocka_run_group_tests_name("generate", tests, NULL, NULL);
 }

@@ -50,10 +50,10 @@ static void arguments_arrive_in_their_fields(void **state)
 {
     (void)state;
     for (size_t n = 0; n < case_count; n++) {
-        enum { FIRST = 24, LONGS = 34, WORDS = 17 };
+        enum { FIRST = 23, LONGS = 34, NAMED = 17, SEQUENCES = 17, WORDS = NAMED + SEQUENCES };
         struct fcl_kernel_args args;
         int64_t longs[LONGS];
-        void *const words[WORDS] = {&args.splits,      &args.q_len,        &args.k_len,
+        void *const words[NAMED] = {&args.splits,      &args.q_len,        &args.k_len,
                                     &args.heads,       &args.group,        &args.all_heads,
                                     &args.together,    &args.shift,        &args.unit,
                                     &args.first,       &args.cap,          &args.cap_inverse,
@@ -68,15 +68,17 @@ static void arguments_arrive_in_their_fields(void **state)
                          sizeof args - (LONGS - FIRST) * sizeof *longs);
         memcpy((char *)&args + offsetof(struct fcl_kernel_args, bias_strides), longs + FIRST,
                (LONGS - FIRST) * sizeof *longs);
-        for (int32_t i = 0, word = -100; i < WORDS; i++, word++) // floats by their bits
-            memcpy(words[i], &word, sizeof word);
+        for (int32_t i = 0; i < WORDS; i++) { // floats by their bits
+            const int32_t word = i - 10;
+            memcpy(i < NAMED ? words[i] : &args.lse_rows + (i - NAMED), &word, sizeof word);
+        }
         const struct test_argument arguments[] = {
             {TEST_OUTPUT, out, sizeof out}, {TEST_VALUE, &args, sizeof args}, {0}};
         test_kernels_run(&cases[n], "test_args", 1, 1, arguments);
         for (int i = 0; i < LONGS; i++)
             assert_int_equal(out[i], longs[i]);
         for (int i = 0; i < WORDS; i++)
-            assert_int_equal(out[LONGS + i], i - 100);
+            assert_int_equal(out[LONGS + i], i - 10);
         assert_int_equal(out[LONGS + WORDS], sizeof args);
     }
     arguments_arrived = 1;

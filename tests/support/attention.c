@@ -6,8 +6,9 @@
 
 #include "attention.h"
 #include "attention/problem.h"
+#include "sequences.h"
 
-#define GUARD 4096 // bytes before and behind an output
+#define GUARD TEST_GUARD
 #define GUARD_BYTE 0x5a
 #define POISON_BYTE 0xff // NaN in every element type
 
@@ -57,26 +58,24 @@ void test_tensor_lay(struct test_tensor *t, const int64_t strides[4], size_t off
     free(old.data);
 }
 
-static void make_scores(struct test_tensor *t, const struct fcl_problem *p, enum fcl_dtype dtype)
+void test_tensor_init(struct test_tensor *t, enum fcl_dtype dtype, const int64_t extents[4],
+                      enum fcl_layout layout)
 {
-    const int64_t extents[4] = {p->batch, p->heads_q, p->q_len, p->k_len};
-    t->dtype = dtype;
-    memcpy(t->extents, extents, sizeof extents);
-    fcl_layout_strides(FCL_LAYOUT_BHSD, p->heads_q, p->q_len, p->k_len, t->strides);
-    allocate(t);
-}
-
-static void make_tensor(struct test_tensor *t, const struct fcl_problem *p, enum fcl_dtype dtype,
-                        int64_t heads, int64_t length, int64_t dim)
-{
-    const int64_t extents[4] = {p->batch, heads, length, dim};
+    const int64_t heads = extents[1], length = extents[2], dim = extents[3];
     const int64_t bhsd[4] = {heads * length * dim, length * dim, dim, 1};
     const int64_t bshd[4] = {heads * length * dim, dim, heads * dim, 1};
     t->dtype = dtype;
     t->offset = 0;
-    memcpy(t->extents, extents, sizeof extents);
-    memcpy(t->strides, p->layout == FCL_LAYOUT_BSHD ? bshd : bhsd, sizeof bhsd);
+    memcpy(t->extents, extents, sizeof t->extents);
+    memcpy(t->strides, layout == FCL_LAYOUT_BSHD ? bshd : bhsd, sizeof bhsd);
     allocate(t);
+}
+
+static void make_tensor(struct test_tensor *t, const struct fcl_problem *p, enum fcl_dtype dtype,
+                        int64_t batch, int64_t heads, int64_t length, int64_t dim)
+{
+    const int64_t extents[4] = {batch, heads, length, dim};
+    test_tensor_init(t, dtype, extents, p->layout);
 }
 
 // ---- inputs
@@ -87,8 +86,7 @@ static uint32_t next_random(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
-// Unit scale, times a factor that differs from row to row: a rescale that is forgotten shows.
-static void fill(struct test_tensor *t, uint64_t seed, int unbalanced)
+void test_tensor_fill(struct test_tensor *t, uint64_t seed, int unbalanced)
 {
     uint64_t state = seed;
     for (int64_t b = 0; b < t->extents[0]; b++)
@@ -146,24 +144,13 @@ static void make_visible(struct test_attention *a)
     }
 }
 
-void test_attention_init(struct test_attention *a, const char *text)
+// What the problem adds to scores.
+static void init_scores(struct test_attention *a)
 {
-    char reason[256];
-    memset(a, 0, sizeof *a);
-    if (fcl_problem_parse(text, &a->problem, reason, sizeof reason))
-        fail_msg("%s: %s", text, reason);
-    struct fcl_problem *p = &a->problem;
-    p->heads_kv = p->heads_kv ? p->heads_kv : p->heads_q;
-    p->head_dim_v = p->head_dim_v ? p->head_dim_v : p->head_dim_qk;
-    make_tensor(&a->q, p, p->dtype_q, p->heads_q, p->q_len, p->head_dim_qk);
-    make_tensor(&a->k, p, p->dtype_k, p->heads_kv, p->k_len, p->head_dim_qk);
-    make_tensor(&a->v, p, p->dtype_v, p->heads_kv, p->k_len, p->head_dim_v);
-    make_tensor(&a->o, p, p->dtype_o, p->heads_q, p->q_len, p->head_dim_v);
-    fill(&a->q, 11, 0);
-    fill(&a->k, 22, 1);
-    fill(&a->v, 33, 1);
+    const struct fcl_problem *p = &a->problem;
+    const int64_t extents[4] = {p->batch, p->heads_q, p->q_len, p->k_len};
     if (p->bias) {
-        make_scores(&a->bias, p, fcl_bias_dtype(p->bias));
+        test_tensor_init(&a->bias, fcl_bias_dtype(p->bias), extents, FCL_LAYOUT_BHSD);
         fill_bias(&a->bias);
     }
     if (p->visible)
@@ -178,8 +165,32 @@ void test_attention_init(struct test_attention *a, const char *text)
         for (int64_t h = 0; h < p->heads_q; h++)
             a->slopes[h] = 0.3f * (float)(h * 5 % 7) - 0.25f;
     }
+}
+
+void test_attention_init(struct test_attention *a, const char *text)
+{
+    char reason[256];
+    memset(a, 0, sizeof *a);
+    if (fcl_problem_parse(text, &a->problem, reason, sizeof reason))
+        fail_msg("%s: %s", text, reason);
+    struct fcl_problem *p = &a->problem;
+    p->heads_kv = p->heads_kv ? p->heads_kv : p->heads_q;
+    p->head_dim_v = p->head_dim_v ? p->head_dim_v : p->head_dim_qk;
+    struct fcl_sequences *s = &a->sequences;
+    assert_int_equal(fcl_sequences_create(p, 44, s), FCL_OK);
+    const int64_t q_batch = p->varlen ? 1 : p->batch, q_len = p->varlen ? s->total_q : p->q_len;
+    const int64_t k_batch = p->page ? s->page_count : q_batch;
+    const int64_t k_len = p->page ? p->page : p->varlen ? s->total_k : p->k_len;
+    make_tensor(&a->q, p, p->dtype_q, q_batch, p->heads_q, q_len, p->head_dim_qk);
+    make_tensor(&a->k, p, p->dtype_k, k_batch, p->heads_kv, k_len, p->head_dim_qk);
+    make_tensor(&a->v, p, p->dtype_v, k_batch, p->heads_kv, k_len, p->head_dim_v);
+    make_tensor(&a->o, p, p->dtype_o, q_batch, p->heads_q, q_len, p->head_dim_v);
+    test_tensor_fill(&a->q, 11, 0);
+    test_tensor_fill(&a->k, 22, 1);
+    test_tensor_fill(&a->v, 33, 1);
+    init_scores(a);
     if (p->lse || p->pass == FCL_PASS_STATISTICS)
-        a->lse = calloc((size_t)(p->batch * p->heads_q * p->q_len) + 1, sizeof *a->lse);
+        a->lse = calloc((size_t)(q_batch * p->heads_q * q_len) + 1, sizeof *a->lse);
 }
 
 void test_attention_free(struct test_attention *a)
@@ -188,11 +199,12 @@ void test_attention_free(struct test_attention *a)
     free(a->k.data);
     free(a->v.data);
     free(a->o.data);
-    free(a->bias.data);
-    free(a->visible.data);
     free(a->lse);
     free(a->sinks);
     free(a->slopes);
+    free(a->bias.data);
+    free(a->visible.data);
+    fcl_sequences_free(&a->sequences);
     memset(a, 0, sizeof *a);
 }
 
@@ -213,13 +225,15 @@ static cl_mem input_buffer(struct test_opencl *opencl, const struct test_tensor 
     return buffer;
 }
 
-static cl_mem output_buffer(struct test_opencl *opencl, size_t bytes)
+cl_mem test_guarded_buffer(struct test_opencl *opencl, const void *data, size_t bytes)
 {
     cl_int code;
     unsigned char *image = malloc(bytes + 2 * GUARD);
     assert_non_null(image);
     memset(image, GUARD_BYTE, bytes + 2 * GUARD);
     memset(image + GUARD, POISON_BYTE, bytes);
+    if (data)
+        memcpy(image + GUARD, data, bytes);
     cl_mem buffer = clCreateBuffer(opencl->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
                                    bytes + 2 * GUARD, image, &code);
     assert_int_equal(code, CL_SUCCESS);
@@ -227,8 +241,7 @@ static cl_mem output_buffer(struct test_opencl *opencl, size_t bytes)
     return buffer;
 }
 
-// 0 when a guard was touched.
-static int read_output(struct test_opencl *opencl, cl_mem buffer, void *to, size_t bytes)
+int test_guarded_read(struct test_opencl *opencl, cl_mem buffer, void *to, size_t bytes)
 {
     int whole = 1;
     unsigned char *image = malloc(bytes + 2 * GUARD);
@@ -263,7 +276,7 @@ static cl_mem heads_buffer(struct test_opencl *opencl, const struct test_attenti
     return buffer;
 }
 
-static struct fcl_tensor as_argument(cl_mem buffer, const struct test_tensor *t, size_t guard)
+struct fcl_tensor test_tensor_argument(cl_mem buffer, const struct test_tensor *t, size_t guard)
 {
     struct fcl_tensor x = {.buffer = buffer, .offset = t->offset + guard};
     for (int i = 0; i < 4; i++)
@@ -292,41 +305,46 @@ static void add_scores(struct test_opencl *opencl, const struct test_attention *
     args->slopes = heads_buffer(opencl, a, a->slopes);
     args->sinks_offset = args->slopes_offset = sizeof(float);
     if (a->bias.data)
-        args->bias = as_argument(input_buffer(opencl, &a->bias), &a->bias, 0);
+        args->bias = test_tensor_argument(input_buffer(opencl, &a->bias), &a->bias, 0);
     if (a->visible.data)
-        args->visible = as_argument(input_buffer(opencl, &a->visible), &a->visible, 0);
+        args->visible = test_tensor_argument(input_buffer(opencl, &a->visible), &a->visible, 0);
 }
 
-// All buffers of a launch; release_arguments is due.
-static struct fcl_attention_args make_arguments(struct test_opencl *opencl,
-                                                const struct test_attention *a,
-                                                const fcl_plan *plan, size_t lse_bytes)
+static size_t lse_bytes(const struct test_attention *a)
+{
+    const int64_t rows = a->q.extents[0] * a->problem.heads_q * a->q.extents[2];
+    return a->lse ? (size_t)rows * sizeof *a->lse : 0;
+}
+
+void test_attention_args(struct test_opencl *opencl, const struct test_attention *a,
+                         const fcl_plan *plan, struct fcl_attention_args *args)
 {
     const struct fcl_problem *p = &a->problem;
-    struct fcl_attention_args args = {
-        .struct_size = sizeof args,
+    *args = (struct fcl_attention_args){
+        .struct_size = sizeof *args,
         .shape = {p->batch, p->heads_q, p->heads_kv, p->q_len, p->k_len},
-        .q = as_argument(input_buffer(opencl, &a->q), &a->q, 0),
-        .k = as_argument(input_buffer(opencl, &a->k), &a->k, 0),
-        .v = as_argument(input_buffer(opencl, &a->v), &a->v, 0),
-        .o = as_argument(output_buffer(opencl, a->o.bytes), &a->o, GUARD),
-        .lse = a->lse ? output_buffer(opencl, lse_bytes) : NULL,
+        .q = test_tensor_argument(input_buffer(opencl, &a->q), &a->q, 0),
+        .k = test_tensor_argument(input_buffer(opencl, &a->k), &a->k, 0),
+        .v = test_tensor_argument(input_buffer(opencl, &a->v), &a->v, 0),
+        .o = test_tensor_argument(test_guarded_buffer(opencl, NULL, a->o.bytes), &a->o, GUARD),
+        .lse = a->lse ? test_guarded_buffer(opencl, NULL, lse_bytes(a)) : NULL,
         .lse_offset = GUARD,
         .scale = a->scale,
         .window = p->window,
         .window_left = p->window_left,
         .window_right = p->window_right,
         .softcap = a->softcap};
-    add_scores(opencl, a, &args);
-    args.workspace = workspace_buffer(opencl, plan, &args.shape);
-    return args;
+    add_scores(opencl, a, args);
+    test_sequences_give(opencl, a, args);
+    args->workspace = workspace_buffer(opencl, plan, &args->shape);
 }
 
-static void release_arguments(const struct fcl_attention_args *args)
+void test_attention_args_release(const struct fcl_attention_args *args)
 {
-    cl_mem buffers[] = {args->q.buffer,    args->k.buffer,      args->v.buffer, args->o.buffer,
-                        args->lse,         args->workspace,     args->sinks,    args->slopes,
-                        args->bias.buffer, args->visible.buffer};
+    cl_mem buffers[] = {args->q.buffer, args->k.buffer,    args->v.buffer,      args->o.buffer,
+                        args->lse,      args->sinks,       args->cu_q,          args->cu_k,
+                        args->used_q,   args->used_k,      args->table,         args->workspace,
+                        args->slopes,   args->bias.buffer, args->visible.buffer};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         if (buffers[i])
             clReleaseMemObject(buffers[i]);
@@ -335,11 +353,9 @@ static void release_arguments(const struct fcl_attention_args *args)
 enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_attention *a,
                                    const fcl_plan *plan, int *outside)
 {
-    const struct fcl_problem *p = &a->problem;
-    const size_t lse_bytes =
-        a->lse ? (size_t)(p->batch * p->heads_q * p->q_len) * sizeof *a->lse : 0;
-    const struct fcl_attention_args args = make_arguments(opencl, a, plan, lse_bytes);
+    struct fcl_attention_args args;
     cl_event event = NULL;
+    test_attention_args(opencl, a, plan, &args);
     *outside = 0;
     const enum fcl_status status =
         fcl_attention_enqueue(plan, opencl->queue, &args, 0, NULL, &event);
@@ -347,11 +363,11 @@ enum fcl_status test_attention_try(struct test_opencl *opencl, struct test_atten
         assert_non_null(event);
         assert_int_equal(clWaitForEvents(1, &event), CL_SUCCESS);
         clReleaseEvent(event);
-        *outside = !read_output(opencl, args.o.buffer, a->o.data, a->o.bytes);
-        if (a->lse)
-            *outside |= !read_output(opencl, args.lse, a->lse, lse_bytes);
+        *outside = !test_guarded_read(opencl, args.o.buffer, a->o.data, a->o.bytes);
+        if (args.lse)
+            *outside |= !test_guarded_read(opencl, args.lse, a->lse, lse_bytes(a));
     }
-    release_arguments(&args);
+    test_attention_args_release(&args);
     return status;
 }
 
@@ -385,23 +401,31 @@ struct fcl_comparison test_attention_compare(const struct test_attention *a, int
                                       .scale = a->scale,
                                       .softcap = a->softcap,
                                       .sinks = a->sinks,
-                                      .slopes = a->slopes};
+                                      .slopes = a->slopes,
+                                      .sequences = &a->sequences};
     struct fcl_comparison comparison = {0};
     if (a->bias.data)
         reference.bias = as_host(&a->bias);
     if (a->visible.data)
         reference.visible = as_host(&a->visible);
-    for (int64_t b = 0; b < p->batch; b++)
+    for (int64_t b = 0; b < p->batch; b++) {
+        struct fcl_sequence_rows rows;
+        assert_int_equal(fcl_sequences_rows(p, &a->sequences, b, &rows), FCL_OK);
+        const int64_t batch = p->varlen ? 0 : b;
         for (int64_t h = 0; h < p->heads_q; h++)
-            for (int64_t i = 0; i < p->q_len; i++) {
-                const void *o =
-                    a->o.data + (size_t)place(&a->o, b, h, i, 0) * fcl_dtype_size(a->o.dtype);
-                const float *lse = a->lse ? &a->lse[(b * p->heads_q + h) * p->q_len + i] : NULL;
+            for (int64_t i = 0; i < rows.q_len; i++) {
+                const int64_t at = place(&a->o, batch, h, rows.q_first + i, 0);
+                const void *o = a->o.data + (size_t)at * fcl_dtype_size(a->o.dtype);
+                const float *lse =
+                    a->lse ? test_sequences_lse(a, batch, h, rows.q_first + i) : NULL;
                 assert_int_equal(fcl_reference_compare(&reference, b, h, i,
                                                        p->pass == FCL_PASS_FORWARD ? o : NULL,
                                                        a->o.strides[3], lse, unfused, &comparison),
                                  FCL_OK);
             }
+    }
+    if ((p->varlen || p->used) && !test_sequences_kept(a))
+        comparison.ratio = INFINITY;
     return comparison;
 }
 

@@ -121,8 +121,8 @@ static void headers_that_are_refused(void **state)
         {1, "{'descr': 4}", "not a quoted text"},
         {1, "{'descr': '<f4", "not a quoted text"},
         {1, "{'descr': '>f4'}", "'>f4' (big-endian)"},
-        {1, "{'descr': '<f8'}", "'<f8'; '<f4', '<f2', '<u2', '|u1' and '|b1'"},
-        {1, "{'descr': '<i4'}", "'<i4'"},
+        {1, "{'descr': '<f8'}", "'<f8'; '<f4', '<f2', '<u2', '<i4', '|u1' and '|b1'"},
+        {1, "{'descr': '<i8'}", "'<i8'"},
         {1, "{'descr': '|b2'}", "'|b2'"},
         {1, "{'descr': '<f4xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'}", "'<f4xxx"},
         {1, "{'descr': [('a', '<f4')]}", "a structure"},
@@ -292,8 +292,8 @@ static void what_is_written_is_read_again(void **state)
         data[i] = (unsigned char)(i * 7);
     }
     test_file_create(path);
-    static const enum npy_type types[] = {NPY_F4, NPY_F2, NPY_U2};
-    for (size_t t = 0; t < 3; t++) {
+    static const enum npy_type types[] = {NPY_F4, NPY_F2, NPY_U2, NPY_I4};
+    for (size_t t = 0; t < 4; t++) {
         for (int rank = 1; rank <= 4; rank++) {
             FILE *file = fopen(path, "wb");
             assert_non_null(file);

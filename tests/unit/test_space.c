@@ -66,6 +66,48 @@ static void defaults_grow_with_local_memory(void **state)
     }
 }
 
+// Few queries: heads that share a key head become rows of one block, blocks are no larger than the
+// rows there are, and where heads are too few for the device, keys are split.
+static void few_queries_are_packed_and_split(void **state)
+{
+    (void)state;
+    struct fcl_caps nvidia = test_gpu(232447, 1024);
+    nvidia.nvidia_capability = 90;
+    nvidia.compute_units = 132;
+    const struct fcl_caps wide = test_cpu(16), narrow = test_cpu(8), gpu = test_gpu(49152, 256),
+                          small = test_gpu(16384, 128);
+    const struct {
+        const char *problem;
+        const struct fcl_caps *caps; // CPUs have 8 compute units, GPUs 40 or 132
+        const char *config;
+    } rows[] = {
+        {"fwd h6/2 q1 k4096 d64", &wide, "row_m4n256l16k1c4g1s8"},
+        {"fwd b16 h6/2 q1 k4096 d64", &wide, "row_m4n256l16k1c4g1"},
+        {"fwd h7/7 q3 k4096 d64", &wide, "row_m4n256l16k1c4s4"},
+        {"fwd h12/1 q1 k4096 d64", &wide, "vector_m16n64l16k8c8g1s8"},
+        {"fwd h20/1 q1 k4096 d64", &wide, "vector_m32n64l16k8c8g1s8"},
+        {"fwd h28/4 q5 k4096 d64", &wide, "vector_m48n64l16k4c4g1s4"},
+        {"fwd h48/2 q5 k4096 d64", &wide, "vector_m64n64l16k4c4g1s4"},
+        {"fwd h6/2 q16 k4096 d64", &wide, "vector_m16n64l16k8c8s4"},
+        {"fwd h12/1 q1 k4096 d64", &narrow, "vector_m16n64l8k4c4g1s8"},
+        {"fwd h6/2 q1 k4096 d64", &gpu, "generic_m16n64w64r4d64h32g1s32"},
+        {"fwd h6/2 q1 k600 d64", &gpu, "generic_m16n64w64r4d64h32g1s4"},
+        {"fwd h48/2 q2 k4096 d64", &gpu, "generic_m64n32w128r8d64h32g1s8"},
+        {"fwd h7/7 q16 k4096 d64", &gpu, "generic_m16n64w64r4d64h32s11"},
+        {"fwd h6/2 q1 k4096 d576/512", &gpu, "generic_m16n32w64r4d32g1s40"},
+        {"fwd h6/2 q1 k4096 d64", &small, "generic_m16n32w64r4d32g1s40"},
+        {"fwd h6/2 q5 k4096 d64 f16", &nvidia, "nvidia_mma_m16n64w32t2g1s32"},
+        {"fwd h20/1 q1 k65536 d64 f16", &nvidia, "nvidia_mma_m128n128w128g1s128"},
+        {"lse h6/2 q1 k4096 d64", &wide, "row_m4n256l16k1c4g1"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct fcl_problem problem = test_problem(rows[i].problem);
+        struct fcl_config config;
+        assert_int_equal(fcl_config_default(&problem, rows[i].caps, &config, NULL, 0), FCL_OK);
+        test_is_config(&config, rows[i].config, rows[i].problem);
+    }
+}
+
 // A device that nothing fits says which number is too small.
 static void hopeless_devices_are_refused_with_a_reason(void **state)
 {
@@ -202,10 +244,10 @@ static void space_is_enumerated(void **state)
     (void)state;
     static struct tally tally;
     static const char *const problems[] = {"fwd q1024 h8 d64", "fwd q1024 h8 d16",
-                                           "fwd q64 h8 d192/128 f16"};
+                                           "fwd q64 h8 d192/128 f16", "fwd q1 h8/2 d64"};
     const struct fcl_caps devices[] = {test_gpu(49152, 256), test_cpu(16)};
     for (size_t n = 0; n < 2; n++)
-        for (size_t i = 0; i < 3; i++) {
+        for (size_t i = 0; i < 4; i++) {
             memset(&tally, 0, sizeof tally);
             const struct fcl_problem problem = test_problem(problems[i]);
             const size_t valid = fcl_config_space(&problem, &devices[n], count_config, &tally);
@@ -240,6 +282,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_device_has_a_default),
         cmocka_unit_test(defaults_grow_with_local_memory),
+        cmocka_unit_test(few_queries_are_packed_and_split),
         cmocka_unit_test(hopeless_devices_are_refused_with_a_reason),
         cmocka_unit_test(bad_configurations_are_refused_with_a_reason),
         cmocka_unit_test(absurd_numbers_are_refused),

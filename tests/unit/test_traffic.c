@@ -217,9 +217,30 @@ static void the_largest_limit_is_named(void **state)
     }
 }
 
+// Sequences of different lengths count for what they are: 8 and 3 eighths.
+static void sequences_add_up(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "fwd b2 h2 q80 k160 d8 causal-br varlen lse", "fwd b2 h2 q80 k160 d8 causal-br used lse",
+        "fwd h2 q80 k160 d8 causal-br lse", "fwd h2 q30 k60 d8 causal-br lse"};
+    double operations[4], bytes[4];
+    for (int i = 0; i < 4; i++) {
+        struct fcl_problem p;
+        assert_int_equal(fcl_problem_parse(texts[i], &p, NULL, 0), FCL_OK);
+        operations[i] = traffic_operations(&p);
+        bytes[i] = traffic_bytes(&p, FCL_FUSED);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_true(operations[i] == operations[2] + operations[3]);
+        assert_true(bytes[i] == bytes[2] + bytes[3]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sequences_add_up),
         cmocka_unit_test(pairs_are_those_that_counting_finds),
         cmocka_unit_test(pairs_within_windows),
         cmocka_unit_test(bytes_within_a_window),

@@ -25,6 +25,19 @@ __attribute__((format(printf, 2, 3))) static int fail(struct reason *reason, con
     return 0;
 }
 
+static int check_dimensions(const struct array_input *input, const struct dimensions *dimensions,
+                            struct reason *reason)
+{
+    if (dimensions->heads == 0) {
+        return fail(reason, "%s: 0 heads; at least 1 is allowed", input->path);
+    }
+    if (dimensions->width < 1 || dimensions->width > FCL_HEAD_DIM_LIMIT) {
+        return fail(reason, "%s: the head dimension is %" PRId64 "; 1 to %d are allowed",
+                    input->path, dimensions->width, FCL_HEAD_DIM_LIMIT);
+    }
+    return 1;
+}
+
 // [N,D], [B,N,D], [B,H,N,D] or, as bshd, [B,N,H,D].
 static int read_dimensions(const struct array_input *input, enum fcl_layout layout,
                            struct dimensions *dimensions, struct reason *reason)
@@ -44,14 +57,20 @@ static int read_dimensions(const struct array_input *input, enum fcl_layout layo
         .length = !four ? shape[header->rank - 2] : shape[heads_last ? 1 : 2],
         .width = shape[header->rank - 1],
     };
-    if (dimensions->heads == 0) {
-        return fail(reason, "%s: 0 heads; at least 1 is allowed", input->path);
+    return check_dimensions(input, dimensions, reason);
+}
+
+// [rows, H, D]
+static int read_packed(const struct array_input *input, struct dimensions *dimensions,
+                       struct reason *reason)
+{
+    const struct npy_header *header = &input->array.header;
+    if (header->rank != 3) {
+        return fail(reason, "%s: the array has %d dimension%s; packed sequences are [rows,H,D]",
+                    input->path, header->rank, header->rank == 1 ? "" : "s");
     }
-    if (dimensions->width < 1 || dimensions->width > FCL_HEAD_DIM_LIMIT) {
-        return fail(reason, "%s: the head dimension is %" PRId64 "; 1 to %d are allowed",
-                    input->path, dimensions->width, FCL_HEAD_DIM_LIMIT);
-    }
-    return 1;
+    *dimensions = (struct dimensions){1, header->shape[1], header->shape[0], header->shape[2]};
+    return check_dimensions(input, dimensions, reason);
 }
 
 static int read_type(const struct array_input *input, int bf16, enum fcl_dtype *type,
@@ -82,15 +101,15 @@ static int check_equal(const struct array_input *a, int64_t a_value, const struc
 }
 
 static int check_shapes(const struct array_input *inputs[3], const struct dimensions d[3],
-                        struct reason *reason)
+                        int paged, struct reason *reason)
 {
     const struct array_input *q = inputs[0], *k = inputs[1], *v = inputs[2];
-    if (!check_equal(q, q->array.header.rank, k, k->array.header.rank, "the number of dimensions",
-                     reason) ||
-        !check_equal(q, q->array.header.rank, v, v->array.header.rank, "the number of dimensions",
-                     reason) ||
-        !check_equal(q, d[0].batch, k, d[1].batch, "the batch", reason) ||
-        !check_equal(q, d[0].batch, v, d[2].batch, "the batch", reason) ||
+    const struct array_input *first = paged ? k : q; // pages have their own batch
+    int64_t rank = first->array.header.rank, batch = d[paged ? 1 : 0].batch;
+    if (!check_equal(first, rank, k, k->array.header.rank, "the number of dimensions", reason) ||
+        !check_equal(first, rank, v, v->array.header.rank, "the number of dimensions", reason) ||
+        !check_equal(first, batch, k, d[1].batch, paged ? "the pages" : "the batch", reason) ||
+        !check_equal(first, batch, v, d[2].batch, paged ? "the pages" : "the batch", reason) ||
         !check_equal(k, d[1].heads, v, d[2].heads, "the number of heads", reason) ||
         !check_equal(k, d[1].length, v, d[2].length, "the key length", reason) ||
         !check_equal(q, d[0].width, k, d[1].width, "the head dimension", reason)) {
@@ -106,7 +125,7 @@ static int check_shapes(const struct array_input *inputs[3], const struct dimens
 }
 
 int arrays_problem(const struct array_input *q, const struct array_input *k,
-                   const struct array_input *v, enum fcl_layout layout, int bf16,
+                   const struct array_input *v, const struct arrays_form *form,
                    struct fcl_problem *problem, char *reason_text, size_t reason_size)
 {
     const struct array_input *inputs[] = {q, k, v};
@@ -114,15 +133,17 @@ int arrays_problem(const struct array_input *q, const struct array_input *k,
     struct dimensions dimensions[3];
     enum fcl_dtype types[3];
     for (int i = 0; i < 3; i++) {
-        if (!read_dimensions(inputs[i], layout, &dimensions[i], &reason) ||
-            !read_type(inputs[i], bf16, &types[i], &reason)) {
+        int packed = form->packed && !(form->paged && i > 0);
+        if (!(packed ? read_packed(inputs[i], &dimensions[i], &reason)
+                     : read_dimensions(inputs[i], form->layout, &dimensions[i], &reason)) ||
+            !read_type(inputs[i], form->bf16, &types[i], &reason)) {
             return 0;
         }
     }
-    if (!check_shapes(inputs, dimensions, &reason)) {
+    if (!check_shapes(inputs, dimensions, form->paged, &reason)) {
         return 0;
     }
-    if (bf16 && types[0] != FCL_BF16 && types[1] != FCL_BF16 && types[2] != FCL_BF16) {
+    if (form->bf16 && types[0] != FCL_BF16 && types[1] != FCL_BF16 && types[2] != FCL_BF16) {
         return fail(&reason, "--bf16 says how to read u2 elements, but %s, %s and %s hold others",
                     q->path, k->path, v->path);
     }
@@ -136,7 +157,7 @@ int arrays_problem(const struct array_input *q, const struct array_input *k,
     problem->dtype_q = problem->dtype_o = types[0];
     problem->dtype_k = types[1];
     problem->dtype_v = types[2];
-    problem->layout = layout;
+    problem->layout = form->layout;
     return 1;
 }
 
@@ -152,6 +173,11 @@ int arrays_lse_shape(const struct npy_header *q, const struct fcl_problem *probl
 {
     const int64_t whole[] = {problem->batch, problem->heads_q, problem->q_len};
     int rank = q->rank - 1;
+    if (problem->varlen) {
+        shape[0] = problem->heads_q;
+        shape[1] = q->shape[0];
+        return rank;
+    }
     if (rank == 2) { // no heads in [B,N,D]
         shape[0] = whole[0];
         shape[1] = whole[2];

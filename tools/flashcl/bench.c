@@ -43,6 +43,8 @@ const struct verb verb_bench = {
         "Behind ours stand theirs for the same problems, each once for every implementation of\n"
         "ours (versus); ratio_best and ratio_median are their time over ours: above 1, FlashCL is\n"
         "the faster one.\n\n"
+        "Sequences of varlen, used and page have mixed lengths: in turn 8, 3, 6, 1, 4, 7, 2 and 5\n"
+        "eighths of q and k, with pages in random order. Figures count what they come to.\n\n"
         "A sweep puts a range of numbers into each problem: q=512:16384:x2 or q=512:4096:+512,\n"
         "for q, k, b, h or d. Keys follow the queries unless the problem names k.\n\n"
         "  flashcl bench --impl fused,unfused --sweep q=512:8192:x2 'fwd h8 q1 d64 f16'\n"
@@ -240,8 +242,12 @@ static enum fcl_status time_case(struct bench *bench, struct bench_case *one)
 {
     const struct fcl_problem *problem = &one->entry->problem;
     struct session *session = &bench->session;
-    struct buffers buffers;
-    enum fcl_status status = buffers_create(session, one->plan, problem, &buffers);
+    struct fcl_sequences sequences;
+    struct buffers buffers = {.workspace = NULL};
+    enum fcl_status status = fcl_sequences_create(problem, 1, &sequences);
+    if (status == FCL_OK) {
+        status = buffers_create(session, one->plan, problem, &sequences, &buffers);
+    }
     if (status == FCL_OK) {
         status = buffers_fill(session, &buffers, problem);
     }
@@ -252,6 +258,7 @@ static enum fcl_status time_case(struct bench *bench, struct bench_case *one)
         one->round_count += status == FCL_OK;
     }
     buffers_free(&buffers);
+    fcl_sequences_free(&sequences);
     return status;
 }
 

@@ -8,6 +8,7 @@
 
 #define FILL_ELEMENTS 1048576 // written at once; larger tensors repeat them
 
+// Metadata are as wide as fp32.
 static enum fcl_dtype tensor_type(const struct fcl_problem *problem, enum buffer_role role)
 {
     if (role == BUFFER_BIAS) {
@@ -15,9 +16,9 @@ static enum fcl_dtype tensor_type(const struct fcl_problem *problem, enum buffer
                : problem->bias == FCL_BIAS_BF16 ? FCL_BF16
                                                 : FCL_F32;
     }
-    const enum fcl_dtype types[BUFFER_COUNT] = {problem->dtype_q, problem->dtype_k,
-                                                problem->dtype_v, problem->dtype_o}; // else FCL_F32
-    return types[role];
+    const enum fcl_dtype types[] = {problem->dtype_q, problem->dtype_k, problem->dtype_v,
+                                    problem->dtype_o};
+    return role <= BUFFER_O ? types[role] : FCL_F32;
 }
 
 static size_t element_size(const struct fcl_problem *problem, enum buffer_role role)
@@ -25,7 +26,15 @@ static size_t element_size(const struct fcl_problem *problem, enum buffer_role r
     return role == BUFFER_VISIBLE ? 1 : fcl_dtype_size(tensor_type(problem, role));
 }
 
-static int uses(const struct fcl_problem *problem, enum buffer_role role)
+static const int32_t *metadata(const struct fcl_sequences *sequences, enum buffer_role role)
+{
+    const int32_t *const arrays[] = {sequences->cu_q, sequences->cu_k, sequences->used_q,
+                                     sequences->used_k, sequences->table};
+    return arrays[role - BUFFER_CU_Q];
+}
+
+static int uses(const struct fcl_problem *problem, const struct fcl_sequences *sequences,
+                enum buffer_role role)
 {
     int statistics = problem->pass == FCL_PASS_STATISTICS;
     if (role == BUFFER_LSE) {
@@ -43,13 +52,25 @@ static int uses(const struct fcl_problem *problem, enum buffer_role role)
     if (role == BUFFER_VISIBLE) {
         return problem->visible;
     }
+    if (role >= BUFFER_CU_Q) {
+        return metadata(sequences, role) != NULL;
+    }
     return !(statistics && (role == BUFFER_V || role == BUFFER_O));
 }
 
-size_t buffers_elements(const struct fcl_problem *problem, enum buffer_role role)
+static size_t metadata_elements(const struct fcl_problem *problem,
+                                const struct fcl_sequences *sequences, enum buffer_role role)
+{
+    const int64_t counts[] = {problem->batch + 1, problem->batch + 1, problem->batch,
+                              problem->batch, problem->batch * sequences->table_entries};
+    return (size_t)counts[role - BUFFER_CU_Q];
+}
+
+size_t buffers_elements(const struct fcl_problem *problem, const struct fcl_sequences *sequences,
+                        enum buffer_role role)
 {
     int key_side = role == BUFFER_K || role == BUFFER_V;
-    if (!uses(problem, role)) {
+    if (!uses(problem, sequences, role)) {
         return 0;
     }
     if (role == BUFFER_SINKS || role == BUFFER_SLOPES) {
@@ -61,15 +82,26 @@ size_t buffers_elements(const struct fcl_problem *problem, enum buffer_role role
     if (role == BUFFER_VISIBLE) {
         return (size_t)problem->batch * (size_t)problem->q_len * (size_t)problem->k_len;
     }
-    const int widths[BUFFER_COUNT] = {problem->head_dim_qk, problem->head_dim_qk,
-                                      problem->head_dim_v, problem->head_dim_v, 1};
-    return (size_t)problem->batch * (size_t)(key_side ? problem->heads_kv : problem->heads_q) *
-           (size_t)(key_side ? problem->k_len : problem->q_len) * (size_t)widths[role];
+    if (role >= BUFFER_CU_Q) {
+        return metadata_elements(problem, sequences, role);
+    }
+    const int widths[] = {problem->head_dim_qk, problem->head_dim_qk, problem->head_dim_v,
+                          problem->head_dim_v, 1};
+    int64_t rows = problem->batch * (key_side ? problem->k_len : problem->q_len);
+    if (problem->varlen) {
+        rows = key_side ? sequences->total_k : sequences->total_q;
+    }
+    if (problem->page > 0 && key_side) {
+        rows = sequences->page_count * problem->page;
+    }
+    return (size_t)(key_side ? problem->heads_kv : problem->heads_q) * (size_t)rows *
+           (size_t)widths[role];
 }
 
-size_t buffers_bytes(const struct fcl_problem *problem, enum buffer_role role)
+size_t buffers_bytes(const struct fcl_problem *problem, const struct fcl_sequences *sequences,
+                     enum buffer_role role)
 {
-    return buffers_elements(problem, role) * element_size(problem, role);
+    return buffers_elements(problem, sequences, role) * element_size(problem, role);
 }
 
 static struct fcl_shape shape_of(const struct fcl_problem *problem)
@@ -111,17 +143,24 @@ static enum fcl_status create_one(struct session *session, size_t bytes, cl_mem 
 }
 
 enum fcl_status buffers_create(struct session *session, const fcl_plan *plan,
-                               const struct fcl_problem *problem, struct buffers *buffers)
+                               const struct fcl_problem *problem,
+                               const struct fcl_sequences *sequences, struct buffers *buffers)
 {
-    *buffers = (struct buffers){.workspace = NULL};
+    *buffers = (struct buffers){.sequences = *sequences};
     const struct fcl_shape shape = shape_of(problem);
     size_t workspace = 0;
     enum fcl_status status = fcl_plan_workspace_size(plan, &shape, &workspace);
     for (int role = 0; role < BUFFER_COUNT && status == FCL_OK; role++) {
-        if (uses(problem, (enum buffer_role)role)) {
+        if (uses(problem, sequences, (enum buffer_role)role)) {
             // An empty tensor still gets a buffer: OpenCL has none of 0 bytes.
-            size_t bytes = buffers_bytes(problem, (enum buffer_role)role);
+            size_t bytes = buffers_bytes(problem, sequences, (enum buffer_role)role);
             status = create_one(session, bytes > 0 ? bytes : 16, &buffers->tensors[role]);
+        }
+    }
+    for (int role = BUFFER_CU_Q; role < BUFFER_COUNT && status == FCL_OK; role++) {
+        if (buffers->tensors[role] != NULL) {
+            status = buffers_write(session, buffers, problem, (enum buffer_role)role,
+                                   metadata(sequences, (enum buffer_role)role));
         }
     }
     if (status == FCL_OK && workspace > 0) {
@@ -150,7 +189,7 @@ enum fcl_status buffers_write(struct session *session, struct buffers *buffers,
                               const struct fcl_problem *problem, enum buffer_role role,
                               const void *data)
 {
-    size_t bytes = buffers_bytes(problem, role);
+    size_t bytes = buffers_bytes(problem, &buffers->sequences, role);
     cl_int status = CL_SUCCESS;
     if (bytes > 0) {
         status = clEnqueueWriteBuffer(session->queue, buffers->tensors[role], CL_TRUE, 0, bytes,
@@ -162,7 +201,7 @@ enum fcl_status buffers_write(struct session *session, struct buffers *buffers,
 enum fcl_status buffers_read(struct session *session, const struct buffers *buffers,
                              const struct fcl_problem *problem, enum buffer_role role, void *data)
 {
-    size_t bytes = buffers_bytes(problem, role);
+    size_t bytes = buffers_bytes(problem, &buffers->sequences, role);
     cl_int status = CL_SUCCESS;
     if (bytes > 0) {
         status = clEnqueueReadBuffer(session->queue, buffers->tensors[role], CL_TRUE, 0, bytes,
@@ -185,7 +224,8 @@ static enum fcl_status fill_one(struct session *session, struct buffers *buffers
                                 void *block)
 {
     enum fcl_dtype type = tensor_type(problem, role);
-    size_t count = buffers_elements(problem, role), size = element_size(problem, role);
+    size_t count = buffers_elements(problem, &buffers->sequences, role),
+           size = element_size(problem, role);
     uint64_t state = UINT64_C(88172645463325252) + (uint64_t)role;
     cl_int status = CL_SUCCESS;
     for (size_t i = 0; i < count && i < FILL_ELEMENTS; i++) {
@@ -221,6 +261,7 @@ enum fcl_status buffers_fill(struct session *session, struct buffers *buffers,
 struct fcl_attention_args buffers_arguments(const struct buffers *buffers,
                                             const struct fcl_problem *problem, float scale)
 {
+    const struct fcl_sequences *sequences = &buffers->sequences;
     return (struct fcl_attention_args){
         .struct_size = sizeof(struct fcl_attention_args),
         .shape = shape_of(problem),
@@ -241,5 +282,15 @@ struct fcl_attention_args buffers_arguments(const struct buffers *buffers,
                  .strides = {FCL_BROADCAST, problem->q_len * problem->k_len, problem->k_len, 1}},
         .visible = {.buffer = buffers->tensors[BUFFER_VISIBLE],
                     .strides = {problem->q_len * problem->k_len, FCL_BROADCAST, problem->k_len, 1}},
+        .total_q = sequences->total_q,
+        .total_k = sequences->total_k,
+        .cu_q = buffers->tensors[BUFFER_CU_Q],
+        .cu_k = buffers->tensors[BUFFER_CU_K],
+        .used_q = buffers->tensors[BUFFER_USED_Q],
+        .used_k = buffers->tensors[BUFFER_USED_K],
+        .table = buffers->tensors[BUFFER_TABLE],
+        .table_entries = sequences->table_entries,
+        .page_count = sequences->page_count,
+        .page = problem->page,
     };
 }

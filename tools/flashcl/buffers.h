@@ -5,6 +5,9 @@
 
 #include "session.h"
 
+#include <flashcl/tune.h>
+
+// Behind the tensors, the metadata of sequences.
 enum buffer_role {
     BUFFER_Q,
     BUFFER_K,
@@ -15,22 +18,33 @@ enum buffer_role {
     BUFFER_SLOPES,
     BUFFER_BIAS,
     BUFFER_VISIBLE,
+    BUFFER_CU_Q,
+    BUFFER_CU_K,
+    BUFFER_USED_Q,
+    BUFFER_USED_K,
+    BUFFER_TABLE,
     BUFFER_COUNT
 };
 
 struct buffers {
     cl_mem tensors[BUFFER_COUNT]; // NULL where the problem does not use one
     cl_mem workspace;
+    struct fcl_sequences sequences; // the caller's arrays
 };
 
-// Elements and bytes of a tensor; 0 where the problem does not use it.
-size_t buffers_elements(const struct fcl_problem *problem, enum buffer_role role);
-size_t buffers_bytes(const struct fcl_problem *problem, enum buffer_role role);
+// Elements and bytes of a tensor; 0 where the problem does not use it. `sequences` is zeroed where
+// the problem has none.
+size_t buffers_elements(const struct fcl_problem *problem, const struct fcl_sequences *sequences,
+                        enum buffer_role role);
+size_t buffers_bytes(const struct fcl_problem *problem, const struct fcl_sequences *sequences,
+                     enum buffer_role role);
 
-// Makes all buffers and the plan's workspace. On failure nothing is kept and session->error says
-// why: OUT_OF_MEMORY where the device cannot hold them.
+// Makes all buffers and the plan's workspace, and writes the metadata, which are to stay as they
+// are as long as the buffers. On failure nothing is kept and session->error says why: OUT_OF_MEMORY
+// where the device cannot hold them.
 enum fcl_status buffers_create(struct session *session, const fcl_plan *plan,
-                               const struct fcl_problem *problem, struct buffers *buffers);
+                               const struct fcl_problem *problem,
+                               const struct fcl_sequences *sequences, struct buffers *buffers);
 void buffers_free(struct buffers *buffers);
 
 // Copies a whole tensor to or from the device; an empty one is fine.

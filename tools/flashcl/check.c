@@ -190,9 +190,12 @@ static void note_failure(const struct check *check, const struct problem_entry *
                               session_sentence(&check->session, status));
     if (status == FCL_OUT_OF_MEMORY) {
         size_t bytes = 0;
+        struct fcl_sequences sequences;
+        fcl_sequences_create(&entry->problem, 1, &sequences);
         for (int role = 0; role < BUFFER_COUNT; role++) {
-            bytes += buffers_bytes(&entry->problem, (enum buffer_role)role);
+            bytes += buffers_bytes(&entry->problem, &sequences, (enum buffer_role)role);
         }
+        fcl_sequences_free(&sequences);
         memory_append(&text, "; its tensors take %zu bytes, the device has %" PRIu64, bytes,
                       check->session.caps->global_bytes);
     }

@@ -63,6 +63,12 @@ const char *const check_grid[] = {
     "fwd h4/2 q65 k129 d64 f16 sink lse",
     "fwd h4/2 q129 k65 d64 f32 causal-br sink lse",
     "fwd h8/2 q1 k1000 d128 f16 causal-br sink lse",
+    // Sequences of different lengths: padded, packed, in pages.
+    "fwd b3 h4/2 q65 k129 d64 f16 causal-br used lse",
+    "fwd b9 h4/2 q65 k129 d64 f32 causal-br varlen lse",
+    "fwd b9 h8/2 q1 k500 d128 f16 causal-br varlen used sink lse",
+    "fwd b3 h8/2 q1 k500 d128 f16 causal-br page=16 lse",
+    "fwd b5 h4/2 q33 k100 d64 f32 br win=40,5 varlen page=17 layout=bshd lse",
     // Capped scores.
     "fwd h2 q65 k129 d64 f32 softcap=2 lse",
     "fwd h4/2 q129 k65 d128 f16 causal-br softcap=30",

@@ -29,7 +29,10 @@ enum fcl_status latency_begin(struct latency_use *use, struct session *session,
     snprintf(latency->config, sizeof(latency->config), "%s", info.config);
     latency->from_cache = info.from_cache;
     latency->plan_ms = info.plan_ms;
-    status = buffers_create(session, use->plan, problem, &use->buffers);
+    status = fcl_sequences_create(problem, 1, &use->sequences);
+    if (status == FCL_OK) {
+        status = buffers_create(session, use->plan, problem, &use->sequences, &use->buffers);
+    }
     if (status == FCL_OK) {
         status = buffers_fill(session, &use->buffers, problem);
     }
@@ -40,6 +43,7 @@ enum fcl_status latency_begin(struct latency_use *use, struct session *session,
 void latency_end(struct latency_use *use)
 {
     buffers_free(&use->buffers);
+    fcl_sequences_free(&use->sequences);
     fcl_plan_destroy(&use->plan);
 }
 

@@ -19,6 +19,7 @@ struct latency_use {
     struct session *session;
     struct fcl_problem problem; // whose lengths the buffers have
     fcl_plan *plan;
+    struct fcl_sequences sequences;
     struct buffers buffers;
     struct fcl_attention_args args; // of the launches; may be changed
 };

@@ -40,6 +40,9 @@ static const char problem_help[] =
     "one\n"
     "                      that the caller gives\n"
     "  sink                a logit more for each query head, without a value\n"
+    "  varlen              packed sequences of lengths up to q and k\n"
+    "  used                padded sequences with lengths of their own\n"
+    "  page=N              keys and values in pages of N rows\n"
     "  lse guard-v strided layout=bhsd|bshd align=BYTES\n";
 
 static const char exit_help[] =

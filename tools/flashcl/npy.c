@@ -21,11 +21,11 @@ static const struct {
     size_t size;
 } types[] = {
     [NPY_F4] = {"f4", "<f4", 4}, [NPY_F2] = {"f2", "<f2", 2}, [NPY_U2] = {"u2", "<u2", 2},
-    [NPY_U1] = {"u1", "|u1", 1}, [NPY_B1] = {"b1", "|b1", 1},
+    [NPY_I4] = {"i4", "<i4", 4}, [NPY_U1] = {"u1", "|u1", 1}, [NPY_B1] = {"b1", "|b1", 1},
 };
 
 #define TYPE_COUNT (sizeof(types) / sizeof(types[0]))
-#define DESCRS "'<f4', '<f2', '<u2', '|u1' and '|b1'"
+#define DESCRS "'<f4', '<f2', '<u2', '<i4', '|u1' and '|b1'"
 
 const char *npy_type_text(enum npy_type type)
 {

@@ -7,6 +7,7 @@
 #include "message.h"
 #include "output.h"
 #include "problems.h"
+#include "run_sequences.h"
 #include "status.h"
 
 #include <math.h>
@@ -58,11 +59,12 @@ struct run_options {
     enum fcl_layout layout;
     enum fcl_mask mask;
     int64_t window[2]; // left and right, where window_text is given
+    struct sequence_files files;
 };
 
 // Everything of one run.
 struct run {
-    const struct run_options *own;
+    struct run_options *own;
     const struct options *options;
     struct fcl_config config;
     const struct fcl_config *chosen; // NULL: no --config
@@ -197,17 +199,25 @@ static int read_inputs(struct run *run)
                     .window = run->own->window_text != NULL, .window_left = run->own->window[0],
                     .window_right = run->own->window[1],
                     .alibi = run->own->alibi ? FCL_ALIBI_STANDARD : FCL_ALIBI_NONE);
-    if (!arrays_problem(&run->q, &run->k, &run->v, run->own->layout, run->own->bf16, &run->problem,
-                        reason, sizeof(reason))) {
+    struct sequence_files *files = &run->own->files;
+    const int packed = sequence_files_varlen(files);
+    const struct arrays_form form = {packed ? FCL_LAYOUT_BSHD : run->own->layout, run->own->bf16,
+                                     packed, sequence_files_paged(files)};
+    if (!arrays_problem(&run->q, &run->k, &run->v, &form, &run->problem, reason, sizeof(reason)) ||
+        !sequence_files_read(files, run->k.array.header.shape[0], &run->problem, reason,
+                             sizeof(reason))) {
         message_error("%s", reason);
         return EXIT_USAGE;
     }
-    const int code = added_read(&run->own->added, run->q.array.header.rank, run->own->bf16,
-                                &run->problem, &run->added);
+    const int rank = packed || form.paged ? 4 : run->q.array.header.rank;
+    const int code = added_read(&run->own->added, rank, run->own->bf16, &run->problem, &run->added);
     if (code != EXIT_OK) {
         return code;
     }
     enum fcl_status status = fcl_problem_validate(&run->problem, reason, sizeof(reason));
+    if (status == FCL_OK) {
+        status = fcl_sequences_validate(&run->problem, &files->sequences, reason, sizeof(reason));
+    }
     if (status != FCL_OK) {
         message_error("%s", reason);
     }
@@ -224,6 +234,21 @@ static int complain(const struct run *run, enum fcl_status status)
     return status_exit(status);
 }
 
+// Rows that no sequence has are not written: they are to be 0 in the files.
+static enum fcl_status clear_outputs(struct run *run)
+{
+    static const enum buffer_role roles[] = {BUFFER_O, BUFFER_LSE};
+    enum fcl_status status = FCL_OK;
+    for (int i = 0; i < 2 && status == FCL_OK; i++) {
+        size_t bytes = buffers_bytes(&run->problem, &run->own->files.sequences, roles[i]);
+        void *zeros = memory_get(bytes, 1);
+        memset(zeros, 0, bytes);
+        status = buffers_write(&run->session, &run->buffers, &run->problem, roles[i], zeros);
+        free(zeros);
+    }
+    return status;
+}
+
 static enum fcl_status prepare(struct run *run)
 {
     enum fcl_status status = fcl_plan_create(run->session.device, &run->problem,
@@ -233,7 +258,8 @@ static enum fcl_status prepare(struct run *run)
         struct fcl_problem others = run->problem;
         others.bias = FCL_BIAS_NONE;
         others.visible = 0;
-        status = buffers_create(&run->session, run->plan, &others, &run->buffers);
+        status = buffers_create(&run->session, run->plan, &others, &run->own->files.sequences,
+                                &run->buffers);
     }
     const struct {
         enum buffer_role role;
@@ -246,6 +272,9 @@ static enum fcl_status prepare(struct run *run)
     for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]) && status == FCL_OK; i++) {
         status = buffers_write(&run->session, &run->buffers, &run->problem, inputs[i].role,
                                inputs[i].data);
+    }
+    if (status == FCL_OK && (run->problem.varlen || run->problem.used)) {
+        status = clear_outputs(run);
     }
     run->arguments = buffers_arguments(&run->buffers, &run->problem, run->own->scale);
     return status == FCL_OK ? added_upload(&run->session, &run->added, &run->arguments) : status;
@@ -272,10 +301,10 @@ static enum fcl_status launch(struct run *run)
 static enum fcl_status read_results(struct run *run)
 {
     const struct fcl_problem *problem = &run->problem;
-    run->o = memory_get(buffers_bytes(problem, BUFFER_O), 1);
+    run->o = memory_get(buffers_bytes(problem, &run->own->files.sequences, BUFFER_O), 1);
     enum fcl_status status = buffers_read(&run->session, &run->buffers, problem, BUFFER_O, run->o);
     if (status == FCL_OK && problem->lse) {
-        run->lse = memory_get(buffers_bytes(problem, BUFFER_LSE), 1);
+        run->lse = memory_get(buffers_bytes(problem, &run->own->files.sequences, BUFFER_LSE), 1);
         status = buffers_read(&run->session, &run->buffers, problem, BUFFER_LSE, run->lse);
     }
     return status;
@@ -285,7 +314,8 @@ static enum fcl_status read_results(struct run *run)
 static enum fcl_status retime(struct run *run)
 {
     struct fcl_timing timing;
-    if (run->time_ms > RETIME_LIMIT_MS || buffers_elements(&run->problem, BUFFER_O) == 0) {
+    if (run->time_ms > RETIME_LIMIT_MS ||
+        buffers_elements(&run->problem, &run->own->files.sequences, BUFFER_O) == 0) {
         return FCL_OK;
     }
     enum fcl_status status =
@@ -302,24 +332,34 @@ static enum fcl_status retime(struct run *run)
 static void fill_strides(const struct fcl_problem *problem, int64_t heads, int64_t length,
                          int64_t width, int64_t strides[4])
 {
-    int heads_last = problem->layout == FCL_LAYOUT_BSHD;
+    int heads_last = problem->layout == FCL_LAYOUT_BSHD || problem->varlen;
     strides[0] = heads * length * width;
     strides[1] = heads_last ? width : length * width;
     strides[2] = heads_last ? heads * width : width;
     strides[3] = 1;
 }
 
+// Compares a row, counted through all sequences as if each had q_len; of one that is shorter,
+// another one that there is.
 static enum fcl_status compare_row(struct run *run, const struct fcl_reference *reference,
-                                   int64_t row)
+                                   int64_t number)
 {
     const struct fcl_problem *p = &run->problem;
-    int64_t i = row % p->q_len, h = row / p->q_len % p->heads_q, b = row / p->q_len / p->heads_q;
-    int64_t strides[4];
-    fill_strides(p, p->heads_q, p->q_len, p->head_dim_v, strides);
-    int64_t start = b * strides[0] + h * strides[1] + i * strides[2];
+    int64_t i = number % p->q_len, h = number / p->q_len % p->heads_q;
+    int64_t b = number / p->q_len / p->heads_q, strides[4];
+    struct fcl_sequence_rows rows;
+    fcl_sequences_rows(p, reference->sequences, b, &rows);
+    if (rows.q_len == 0) {
+        return FCL_OK;
+    }
+    i %= rows.q_len;
+    int64_t batch = p->varlen ? 0 : b, row = rows.q_first + i;
+    int64_t length = p->varlen ? reference->sequences->total_q : p->q_len;
+    fill_strides(p, p->heads_q, length, p->head_dim_v, strides);
+    int64_t start = batch * strides[0] + h * strides[1] + row * strides[2];
     const char *o = (const char *)run->o + (size_t)start * fcl_dtype_size(p->dtype_o);
-    return fcl_reference_compare(reference, b, h, i, o, 1, run->lse != NULL ? run->lse + row : NULL,
-                                 0, &run->comparison);
+    const float *lse = run->lse != NULL ? run->lse + (batch * p->heads_q + h) * length + row : NULL;
+    return fcl_reference_compare(reference, b, h, i, o, 1, lse, 0, &run->comparison);
 }
 
 // Row number r of `rows` that stand for all of `total`: the first, the last, and one at a
@@ -346,11 +386,13 @@ static enum fcl_status compare(struct run *run)
         .k = {.data = run->k.array.data, .dtype = p->dtype_k},
         .v = {.data = run->v.array.data, .dtype = p->dtype_v},
         .scale = run->own->scale,
+        .sequences = &run->own->files.sequences,
     };
     added_refer(&run->added, p, &reference);
+    int64_t keys = p->page > 0 ? p->page : p->k_len;
     fill_strides(p, p->heads_q, p->q_len, p->head_dim_qk, reference.q.strides);
-    fill_strides(p, p->heads_kv, p->k_len, p->head_dim_qk, reference.k.strides);
-    fill_strides(p, p->heads_kv, p->k_len, p->head_dim_v, reference.v.strides);
+    fill_strides(p, p->heads_kv, keys, p->head_dim_qk, reference.k.strides);
+    fill_strides(p, p->heads_kv, keys, p->head_dim_v, reference.v.strides);
     int64_t total = p->batch * p->heads_q * p->q_len;
     int64_t rows = run->own->rows == 0 || run->own->rows > total ? total : run->own->rows;
     uint32_t state = 1;
@@ -466,6 +508,7 @@ static void free_own(struct run_options *own)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         free(texts[i]);
     }
+    sequence_files_free(&own->files);
 }
 
 static int run_run(int argc, const char **argv)
@@ -505,6 +548,18 @@ static int run_run(int argc, const char **argv)
          "B.npy"},
         {"mask", '\0', POPT_ARG_STRING, &own.added.mask, 0,
          "which keys a query sees, b1 or u1 in the same shapes: not 0 where it does", "M.npy"},
+        {"cu-q", '\0', POPT_ARG_STRING, &own.files.paths[SEQUENCE_CU_Q], 0,
+         "packed sequences: first row of each in q, and the end, i4; q is [rows,H,D]", "FILE.npy"},
+        {"cu-k", '\0', POPT_ARG_STRING, &own.files.paths[SEQUENCE_CU_K], 0, "the same for k and v",
+         "FILE.npy"},
+        {"used-q", '\0', POPT_ARG_STRING, &own.files.paths[SEQUENCE_USED_Q], 0,
+         "rows that each sequence has in q, i4; the others of the result are 0", "FILE.npy"},
+        {"used-k", '\0', POPT_ARG_STRING, &own.files.paths[SEQUENCE_USED_K], 0,
+         "keys that each sequence has, i4", "FILE.npy"},
+        {"table", '\0', POPT_ARG_STRING, &own.files.paths[SEQUENCE_TABLE], 0,
+         "pages of each sequence, i4 of rank 2; k and v are [pages,H,rows,D] or, with --layout "
+         "bshd or --cu-q, [pages,rows,H,D]",
+         "FILE.npy"},
         {"softcap", '\0', POPT_ARG_INT, &own.softcap, 0, "scores become C tanh(score / C)", "C"},
         {"layout", '\0', POPT_ARG_STRING, &own.layout_text, 0,
          "order of four dimensions (default: bhsd)", "bhsd|bshd"},

@@ -62,13 +62,14 @@ static int has_output(const struct fcl_problem *problem)
     return problem->pass != FCL_PASS_STATISTICS;
 }
 
-double traffic_operations(const struct fcl_problem *problem)
+static double operations_of(const struct fcl_problem *problem, enum fcl_implementation unused)
 {
     double width = problem->head_dim_qk + (has_output(problem) ? problem->head_dim_v : 0);
+    (void)unused;
     return 2 * (double)problem->batch * (double)problem->heads_q * traffic_pairs(problem) * width;
 }
 
-double traffic_bytes(const struct fcl_problem *problem, enum fcl_implementation implementation)
+static double bytes_of(const struct fcl_problem *problem, enum fcl_implementation implementation)
 {
     double queries = (double)problem->batch * (double)problem->heads_q * (double)problem->q_len;
     double keys = (double)problem->batch * (double)problem->heads_kv * keys_seen(problem);
@@ -94,6 +95,43 @@ double traffic_bytes(const struct fcl_problem *problem, enum fcl_implementation 
         bytes += 4 * queries * (double)problem->k_len * q;
     }
     return bytes;
+}
+
+// A figure of a problem; where sequences differ in length, of each alone, added up.
+static double add_up(const struct fcl_problem *problem, enum fcl_implementation implementation,
+                     double (*figure)(const struct fcl_problem *problem,
+                                      enum fcl_implementation implementation))
+{
+    struct fcl_sequences sequences;
+    double sum = 0;
+    if (!problem->varlen && !problem->used) {
+        return figure(problem, implementation);
+    }
+    if (fcl_sequences_create(problem, 1, &sequences) != FCL_OK) {
+        return NAN;
+    }
+    for (int64_t s = 0; s < problem->batch; s++) {
+        struct fcl_sequence_rows rows;
+        struct fcl_problem one = *problem;
+        fcl_sequences_rows(problem, &sequences, s, &rows);
+        one.batch = 1;
+        one.varlen = one.used = one.page = 0;
+        one.q_len = rows.q_len;
+        one.k_len = rows.k_len;
+        sum += figure(&one, implementation);
+    }
+    fcl_sequences_free(&sequences);
+    return sum;
+}
+
+double traffic_operations(const struct fcl_problem *problem)
+{
+    return add_up(problem, FCL_FUSED, operations_of);
+}
+
+double traffic_bytes(const struct fcl_problem *problem, enum fcl_implementation implementation)
+{
+    return add_up(problem, implementation, bytes_of);
 }
 
 int traffic_roof(const struct fcl_problem *problem, enum fcl_implementation implementation,
