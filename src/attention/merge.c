@@ -83,8 +83,7 @@ static enum fcl_status prepare_tensors(const struct fcl_merge *merge,
                                 args->head_dim};
     enum fcl_status status = FCL_OK;
     for (size_t i = 0; i < FCL_COUNT(operands) && !status; i++) {
-        const size_t element = operands[i].element,
-                     offset = operands[i].tensor->offset;
+        const size_t element = operands[i].element, offset = operands[i].tensor->offset;
         memcpy(operands[i].extents, extents, sizeof extents);
         status = offset % element ? fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
                                              "%s.offset is %zu bytes, allowed are multiples of %zu",
