@@ -61,19 +61,19 @@ static enum fcl_status prepare_tensors(const struct fcl_merge *merge,
     struct fcl_operand operands[] = {
         {.name = "a",
          .tensor = &args->a,
-         .dtype = merge->dtype_a,
+         .element = fcl_dtype_size(merge->dtype_a),
          .strides = n->a_strides,
          .start = &n->a_start,
          .end = &work->a_end},
         {.name = "b",
          .tensor = &args->b,
-         .dtype = merge->dtype_b,
+         .element = fcl_dtype_size(merge->dtype_b),
          .strides = n->b_strides,
          .start = &n->b_start,
          .end = &work->b_end},
         {.name = "o",
          .tensor = &args->o,
-         .dtype = merge->dtype_o,
+         .element = fcl_dtype_size(merge->dtype_o),
          .strides = n->o_strides,
          .start = &n->o_start,
          .end = &work->o_end,
@@ -83,8 +83,7 @@ static enum fcl_status prepare_tensors(const struct fcl_merge *merge,
                                 args->head_dim};
     enum fcl_status status = FCL_OK;
     for (size_t i = 0; i < FCL_COUNT(operands) && !status; i++) {
-        const size_t element = fcl_dtype_size(operands[i].dtype),
-                     offset = operands[i].tensor->offset;
+        const size_t element = operands[i].element, offset = operands[i].tensor->offset;
         memcpy(operands[i].extents, extents, sizeof extents);
         status = offset % element ? fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
                                              "%s.offset is %zu bytes, allowed are multiples of %zu",
