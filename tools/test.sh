@@ -4,6 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 sh tools/packages.sh g++ oclgrind clang
+sh tools/more_opencl.sh
 build=${FCL_BUILD:-build-test}
 [ -d "$build" ] || meson setup "$build" -Dwerror=true
 ninja -C "$build"

@@ -2,12 +2,11 @@
 #include "problem.h"
 #include "space.h"
 
-#define ROW_LIMIT 8      // rows up to which the row family is the faster one on a CPU
-#define KEYS_OF_PART 512 // fewer are not worth the second kernel
-#define FEW_ROWS 16      // rows whose parts are cheap to join
-#define PARTS 128        // at most
-#define UNIT_ITEMS 2048  // of a compute unit of common GPUs
-#define UNIT_GROUPS 8
+#define ROW_LIMIT 8          // rows up to which the row family is the faster one on a CPU
+#define KEYS_OF_PART 512     // fewer are not worth the second kernel
+#define FEW_ROWS 16          // rows whose parts are cheap to join
+#define PARTS 128            // at most
+#define SHORT_ROWS 512       // of a head, for which causal blocks of 192 are too coarse
 #define HOPPER_ROWS 64       // up to which many groups read keys faster than one a unit does
 #define REASON_CANDIDATES 11 // defaults of a family that say why nothing fits
 
@@ -24,18 +23,9 @@ static int64_t hinted_rows(const struct fcl_problem *p, int packed)
     return packed ? p->q_len * (p->heads_q / p->heads_kv) : p->q_len;
 }
 
-// Work-groups that a GPU's compute unit holds at once, as far as local memory and work-items say.
-static int64_t resident_groups(const struct fcl_problem *p, const struct fcl_caps *caps,
-                               const struct fcl_config *c)
-{
-    const int64_t bytes = fcl_max(fcl_local_layout(c, p).total * (int64_t)sizeof(float), 1);
-    const int64_t items = (int64_t)fcl_config_group_size(c);
-    const int64_t held = fcl_min((int64_t)caps->local_bytes / bytes, UNIT_ITEMS / items);
-    return fcl_max(fcl_min(held, UNIT_GROUPS), 1);
-}
-
 // Keys are split where there are too few blocks of rows to keep all compute units busy to the end.
-// A GPU gets as many parts as it can hold at once: one more is a second turn of all.
+// A GPU's units share the memory best with two groups each: more parts take longer to be joined. Of
+// groups that stay there is one a unit. Measured on an H200.
 static int hinted_splits(const struct fcl_problem *p, const struct fcl_caps *caps,
                          const struct fcl_config *c)
 {
@@ -47,7 +37,7 @@ static int hinted_splits(const struct fcl_problem *p, const struct fcl_caps *cap
         return 1;
     if (caps->gpu) {
         const int64_t keys = c->block_m <= FEW_ROWS ? 2 * c->block_n : KEYS_OF_PART;
-        const int64_t parts = units * resident_groups(p, caps, c) / groups;
+        const int64_t parts = units * (c->family == FCL_FAMILY_NVIDIA_WGMMA ? 1 : 2) / groups;
         return (int)fcl_max(fcl_min(fcl_min(parts, p->k_len / keys), PARTS), 1);
     }
     while (splits < 64 && splits * groups < 2 * units && p->k_len >= 2 * splits * KEYS_OF_PART)
@@ -205,24 +195,29 @@ static int mma_default(const struct fcl_problem *p, const struct fcl_caps *caps,
     if (try < FCL_COUNT(slices) * FCL_COUNT(shapes))
         c->dv_split = slices[try / FCL_COUNT(shapes)];
     c->splits = hinted_splits(p, caps, c);
+    if (s[0] == FEW_ROWS && c->splits > 1) // fewer groups, which need more keys on their way
+        c->stages = 2;
     return c->dv_split > 0;
 }
 
 // Shapes of the wgmma tile: block_m, block_n, ahead. Measured on an H200 at head dims 64, 128 and
-// 256, which take the first, the second and the last.
+// 256, which take the first, the second and the last; blocks of 192 gain nothing on short causal
+// heads (6 % less than the second at 512).
 static int wgmma_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
                          struct fcl_config *c)
 {
     static const int shapes[][3] = {
         {192, 128, 1}, {128, 128, 1}, {128, 96, 1}, {128, 80, 1}, {128, 64, 0}};
-    if (try >= FCL_COUNT(shapes))
+    const int is_short = fcl_problem_bounds_right(p) && p->q_len <= SHORT_ROWS;
+    const size_t shape = try + (size_t)is_short;
+    if (shape >= FCL_COUNT(shapes))
         return 0;
     *c = (struct fcl_config){.family = FCL_FAMILY_NVIDIA_WGMMA,
-                             .block_m = shapes[try][0],
-                             .block_n = shapes[try][1],
-                             .items = 2 * shapes[try][0] + 128,
+                             .block_m = shapes[shape][0],
+                             .block_n = shapes[shape][1],
+                             .items = 2 * shapes[shape][0] + 128,
                              .stages = 2,
-                             .ahead = shapes[try][2],
+                             .ahead = shapes[shape][2],
                              .dv_split = 1};
     c->splits = hinted_splits(p, caps, c);
     return 1;

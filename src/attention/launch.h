@@ -20,7 +20,7 @@
 struct fcl_kernel_args {
     int64_t q_strides[4], k_strides[4], v_strides[4], o_strides[4];
     int64_t q_start, k_start, v_start, o_start, lse_start;
-    int64_t score_pitch, o_split, lse_split;
+    int64_t o_split, lse_split;
     int32_t splits, q_len, k_len, heads, group, all_heads, together, shift;
     float unit;
     int32_t first;
@@ -33,7 +33,12 @@ struct fcl_kernel_args {
     int32_t table_start, table_row, table_entries, page_count, page_size;
     uint32_t page_magic;
     int32_t page_shift;
+    int64_t score_pitch;
 };
+// Mesa's rusticl (22.3) does not count padding behind the last field.
+_Static_assert(offsetof(struct fcl_kernel_args, score_pitch) + sizeof(int64_t) ==
+                   sizeof(struct fcl_kernel_args),
+               "the last field ends where the struct does");
 
 // What a launch comes to, once its arguments were found to be valid.
 struct fcl_launch {

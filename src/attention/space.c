@@ -450,7 +450,7 @@ static const struct tunable generic_space[] = {
     TUNABLE(d_chunk, BELOW_AND_HEAD_DIM, 16, 32, 64),
     TUNABLE(k_chunk, BELOW_AND_ZERO, 16, 32),
     TUNABLE(dv_split, LISTED, 1, 2, 4),
-    TUNABLE(splits, WITH_FEW_QUERIES, 1, 4, 16),
+    TUNABLE(splits, WITH_FEW_QUERIES, 1, 8, 32),
 };
 
 static const struct tunable vector_space[] = {

@@ -13,11 +13,11 @@ trap 'rm -rf "$work"' EXIT
 export FCL_TEST_DEVICE=Oclgrind
 
 # Optimised code holds `freeze` instructions, which Oclgrind's uninitialised check does not know; without optimisation
-# reports also name the right source lines. Nor does it know prefetches.
+# reports also name the right source lines.
 check() { # log, options..., program and arguments
     check_log=$1
     shift
-    oclgrind --build-options '-disable-llvm-passes -D__builtin_prefetch=(void)' --log "$check_log" "$@"
+    oclgrind --build-options '-disable-llvm-passes' --log "$check_log" "$@"
 }
 
 echo "the kernels as they are"

@@ -50,7 +50,7 @@ static void arguments_arrive_in_their_fields(void **state)
 {
     (void)state;
     for (size_t n = 0; n < case_count; n++) {
-        enum { LONGS = 24, OTHERS = 14, SEQUENCES = 17, FIELDS = LONGS + OTHERS + SEQUENCES };
+        enum { LONGS = 23, OTHERS = 15, SEQUENCES = 17, FIELDS = LONGS + OTHERS + SEQUENCES };
         struct fcl_kernel_args args;
         int64_t longs[LONGS];
         cl_long out[FIELDS];
@@ -71,12 +71,14 @@ static void arguments_arrive_in_their_fields(void **state)
         args.cap = 2.5f;
         args.cap_inverse = 3.5f;
         args.sinks_start = 109;
+        args.score_pitch = INT64_C(1) << 34;
         int32_t *const sequences = &args.lse_rows; // and all behind it
         for (int i = 0; i < SEQUENCES; i++)
             sequences[i] = 200 + i;
-        const cl_long rest[] = {100,           101,           -102, 103,           104,
-                                105,           106,           -107, bits_of(1.5f), -108,
-                                bits_of(2.5f), bits_of(3.5f), 109,  sizeof args};
+        const cl_long rest[] = {
+            100,        101,           -102, 103,           104,           105, 106,
+            -107,       bits_of(1.5f), -108, bits_of(2.5f), bits_of(3.5f), 109, INT64_C(1) << 34,
+            sizeof args};
         const struct test_argument arguments[] = {
             {TEST_OUTPUT, out, sizeof out}, {TEST_VALUE, &args, sizeof args}, {0}};
         test_kernels_run(&cases[n], "test_args", 1, 1, arguments);

@@ -54,12 +54,13 @@ static void causal_heads_go_together_as_the_cache_allows(void **state)
         {"fwd b2 h8 q1024 d64 f16 causal-br", 1, 3 << 20, 16, 4}, // 256 KiB a head
         {"fwd b2 h8 q1024 d64 f16 causal-tl", 1, 3 << 20, 16, 4},
         {"fwd b2 h8/4 q1024 d64 f16 causal-br", 1, 3 << 20, 16, 8},
-        {"fwd b2 h8 q1024 d64 f16 causal-br", 1, 300 << 20, 16, 16}, // all
+        {"fwd b2 h8 q1024 d64 f16 causal-br", 1, 300 << 20, 16, 8}, // no more than these
         {"fwd b2 h8 q1024 d64 f16 causal-br", 1, 1, 16, 1},
         {"fwd b2 h8 q1024 d64 f16 causal-br", 1, 0, 16, 1}, // not told
         {"fwd b2 h8 q1024 d64 f16 causal-br", 0, 3 << 20, 16, 1},
         {"fwd b2 h8 q1024 d64 f16", 1, 3 << 20, 16, 1},
-        {"fwd b2 h8 q1024 k0 d64 f16 causal-br", 1, 3 << 20, 16, 16},
+        {"fwd b1 h3 q1024 d64 f16 causal-br", 1, 300 << 20, 3, 3}, // all
+        {"fwd b2 h8 q1024 k0 d64 f16 causal-br", 1, 3 << 20, 16, 8},
     };
     for (size_t i = 0; i < FCL_COUNT(rows); i++) {
         const struct fcl_problem problem = test_problem(rows[i].problem);

@@ -48,6 +48,8 @@ static void defaults_follow_the_head_dims(void **state)
     } rows[] = {
         {"fwd b4 h32 q4096 d64 f16", "nvidia_wgmma_m192n128w512t2a1"},
         {"fwd b4 h32 q4096 d64 bf16 causal-br lse", "nvidia_wgmma_m192n128w512t2a1"},
+        {"fwd b4 h32 q512 d64 f16", "nvidia_wgmma_m192n128w512t2a1"},
+        {"fwd b4 h32 q512 d64 f16 causal-br", X128},
         {"fwd b4 h32 q4096 d80 f16", X128},
         {"fwd b4 h32 q4096 d96 f16", X128},
         {"fwd b4 h32/8 q4096 d128 f16 causal-br", X128},
