@@ -7,7 +7,7 @@
 #   --families LIST     what to time, in columns of their own: `default` is what FlashCL chooses, a word such as
 #                       generic that family's first choice, a text such as generic_m32n32w64r4d64 that configuration
 #   --backends LIST     of PyTorch: flash,cudnn,efficient,math (all)
-#   --dtype TYPE        f16 (default), bf16 or f32
+#   --dtype TYPE        f16 (default), bf16 or f32; --dims LIST head dims (64,128)
 #   --rounds N          every program is timed N times, in turn (3); --samples N (9) and --batch-ms MS (20) each time
 #   --quick             half the lengths
 #   --no-tests, --no-bench
@@ -31,7 +31,7 @@ usage() {
     exit 2
 }
 
-device='' families=default backends=flash,cudnn,efficient,math dtype=f16 rounds=3 samples=9 batch=20
+device='' families=default backends=flash,cudnn,efficient,math dtype=f16 dims='64 128' rounds=3 samples=9 batch=20
 limit=460 quick='' tests=1 times=1 folder='' only=''
 while [ $# -gt 0 ]; do
     case $1 in
@@ -39,13 +39,14 @@ while [ $# -gt 0 ]; do
     --no-tests) tests='' ;;
     --no-bench) times='' ;;
     --list) only=list ;;
-    --device | --families | --backends | --dtype | --rounds | --samples | --batch-ms | --limit | --output | --table)
+    --device | --families | --backends | --dtype | --dims | --rounds | --samples | --batch-ms | --limit | --output | --table)
         [ $# -gt 1 ] || usage
         case $1 in
         --device) device=$2 ;;
         --families) families=$(echo "$2" | tr , ' ') ;;
         --backends) backends=$2 ;;
         --dtype) dtype=$2 ;;
+        --dims) dims=$(echo "$2" | tr , ' ') ;;
         --rounds) rounds=$2 ;;
         --samples) samples=$2 ;;
         --batch-ms) batch=$2 ;;
@@ -88,7 +89,7 @@ problems() {
     [ -z "$quick" ] || lengths=$(echo "$lengths" | cut -d' ' -f2,3)
     type=" $dtype"
     [ "$dtype" != f32 ] || type=''
-    for dim in 64 128; do
+    for dim in $dims; do
         for mask in '' ' causal-br'; do
             for length in $lengths; do
                 echo "fwd b$((tokens / length)) h$((hidden / dim)) q$length d$dim$type$mask"
@@ -199,7 +200,8 @@ show_tests() {
     ! grep -q 'not all right' "$folder/test-$1.txt"
 }
 
-failed=0
+failed=0 launches=20000
+[ -z "$tiny" ] || launches=50
 if [ -n "$tests" ]; then
     echo
     echo '== tests'
@@ -213,6 +215,10 @@ if [ -n "$tests" ]; then
         test_on device "$name"
         [ -z "$other" ] || test_on other "$cpu"
     fi
+    echo "$launches launches of many shapes, each with the bits of the first of its shape:"
+    CUDA_CACHE_DISABLE=1 FCL_TEST_DEVICE=$name timeout -k 10 "$((limit / 4))" \
+        "$build/tests/soak" "$launches" >"$folder/soak.txt" 2>&1 || failed=1
+    tail -n 1 "$folder/soak.txt" | sed 's/^/    /'
     show_tests device "$name" || failed=1
     if [ -n "$other" ]; then
         show_tests other "$cpu" || failed=1

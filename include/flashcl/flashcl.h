@@ -229,10 +229,10 @@ FCL_API enum fcl_status fcl_attention_enqueue(const fcl_plan *plan, cl_command_q
                                               cl_event *event);
 
 // Checks a launch and its metadata: all that fcl_attention_enqueue checks, then, where sequences
-// differ in length, the metadata in device memory as fcl_sequences_validate (tune.h) does. Reads
-// them by the queue and blocks; whatever writes them must be complete, or before in an in-order
-// queue. The log names the first entry that is wrong. Errors: those of fcl_attention_enqueue,
-// INVALID_ARGUMENT, OUT_OF_MEMORY. Thread-safety: safe.
+// differ in length, the metadata in device memory as fcl_sequences_validate (sequences.h) does.
+// Reads them by the queue and blocks; whatever writes them must be complete, or before in an
+// in-order queue. The log names the first entry that is wrong. Errors: those of
+// fcl_attention_enqueue, INVALID_ARGUMENT, OUT_OF_MEMORY. Thread-safety: safe.
 FCL_API enum fcl_status fcl_attention_validate(const fcl_plan *plan, cl_command_queue queue,
                                                const struct fcl_attention_args *args);
 

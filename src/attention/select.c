@@ -85,7 +85,9 @@ static size_t class_buckets(const char *text, int buckets[4])
     return (size_t)(tail - text);
 }
 
-// Powers of two between the classes' sizes; -1 when their kernels differ.
+#define FAR 4 // powers of two beyond which a default knows better
+
+// Powers of two between the classes' sizes; -1 when their kernels differ, or they are far apart.
 static int class_distance(const char *a, const char *b)
 {
     int x[4], y[4], distance = 0;
@@ -94,7 +96,7 @@ static int class_distance(const char *a, const char *b)
         return -1;
     for (int i = 0; i < 4; i++)
         distance += abs(x[i] - y[i]);
-    return distance;
+    return distance <= FAR ? distance : -1;
 }
 
 static void offer_nearest(struct selection *s, const fcl_wisdom *const *sources, size_t count)

@@ -295,6 +295,7 @@ static enum fcl_status limit_generic(const struct fcl_config *c, const struct fc
     return FCL_OK;
 }
 
+#define MMA_PAGES 64      // registers that finding rows in pages takes (measured by ptxas)
 #define MMA_REGISTERS 200 // of an item's tiles: 255 are there, and the loop needs the others
 
 // Registers of an item's tiles: 2 x 32-bit accumulators of 16 x 8 a row tile.
@@ -302,8 +303,9 @@ static int mma_registers(const struct fcl_config *c, const struct fcl_problem *p
 {
     const int row_tiles = c->block_m / (c->items / 2);
     const int64_t out = p->pass == FCL_PASS_FORWARD ? fcl_div_up(p->head_dim_v, c->dv_split) : 0;
-    return row_tiles *
-           (int)(c->block_n / 2 + mma_row(out) + (c->held ? mma_row(p->head_dim_qk) / 2 : 0));
+    const int tiles = row_tiles * (int)(c->block_n / 2 + mma_row(out) +
+                                        (c->held ? mma_row(p->head_dim_qk) / 2 : 0));
+    return tiles + (p->page ? MMA_PAGES : 0);
 }
 
 static enum fcl_status limit_mma(const struct fcl_config *c, const struct fcl_problem *p,

@@ -51,6 +51,8 @@ compiled 'fwd h16 q8192 d64 f16' nvidia_mma_m128n64w128q1 128
 compiled 'fwd h16/4 q1 k8192 d80/72 bf16 causal-tl' nvidia_mma_m16n64w32g1 80
 compiled 'fwd h16 q8192 d256 f16' nvidia_mma_m128n64w256 256
 compiled 'lse h16 q8192 d64 f16' nvidia_mma_m128n64w128 64
+compiled 'fwd b4 h16 q8192 d128 f16 causal-br varlen lse' nvidia_mma_m128n64w128 256
+compiled 'fwd b4 h16/4 q8 k8192 d128 f16 varlen page=16' nvidia_mma_m64n64w128g1 128
 compiled 'fwd h16 q8192 d128 f16 causal-br lse' nvidia_wgmma_m128n128w384t2a1 48
 compiled 'fwd h16 q8192 d256 bf16' nvidia_wgmma_m128n64w384t2 56
 echo "1..$tests"

@@ -125,6 +125,32 @@ static void nearest_problem_comes_third(void **state)
     expect(f, 0, TUNED, "nearest");
 }
 
+// What is right for long sequences says nothing of a single query.
+static void far_problems_do_not_count(void **state)
+{
+    struct fixture *f = *state;
+    know(f, "1.0", "fwd b1 h8 q32 k1024 d64", OTHER); // five powers of two
+    choose(f);
+    assert_string_equal(f->choices[0].origin, "default");
+    know(f, "1.0", "fwd b1 h8 q64 k1024 d64", OTHER);
+    choose(f);
+    expect(f, 0, OTHER, "nearest");
+}
+
+// The tables name devices as their drivers do.
+static void a_device_with_a_table_gets_its_rows(void **state)
+{
+    struct fixture *f = *state;
+    f->caps.nvidia_capability = 90;
+    f->caps.gpu = 1;
+    f->caps.local_bytes = 231424;
+    strcpy(f->caps.name, "NVIDIA H200");
+    assert_int_equal(
+        fcl_problem_parse("fwd b1 h32/8 q1 k131072 d128 f16", &f->problem, NULL, 0), FCL_OK);
+    choose(f);
+    expect(f, 0, "nvidia_mma_m16n64w32t2g1s32", "table");
+}
+
 // Wisdom that is not valid here, or says that something is bad, is passed over.
 static void useless_wisdom_is_passed_over(void **state)
 {
@@ -227,6 +253,8 @@ int main(void)
         TEST(wisdom_comes_first),
         TEST(another_drivers_wisdom_comes_second),
         TEST(nearest_problem_comes_third),
+        TEST(far_problems_do_not_count),
+        TEST(a_device_with_a_table_gets_its_rows),
         TEST(useless_wisdom_is_passed_over),
         TEST(what_crashed_is_no_choice),
         TEST(a_row_of_one_configuration_is_no_near_problem),

@@ -56,6 +56,8 @@ static void defaults_follow_head_dim_rows_and_local_memory(void **state)
         {"fwd b1 h32/8 q1 k8192 d128 f16 causal-br", 231424, "nvidia_mma_m16n64w32t2g1s33"},
         {"fwd b64 h32 q16 k8192 d128 f16", 231424, "nvidia_mma_m16n64w32"},
         {"lse b4 h32 q4096 d64 f16", 231424, "nvidia_mma_m128n128w128"},
+        {"fwd b4 h32 q4096 d128 f16 varlen", 231424, "nvidia_mma_m128n64w128"},
+        {"fwd b4 h32 q4096 d128 f16 page=16", 231424, "nvidia_mma_m128n64w256"},
         {"fwd b4 h32 q4096 d64", 231424, "generic_m128n64w128r8d64"}, // fp32
     };
     for (size_t i = 0; i < FCL_COUNT(rows); i++) {
@@ -89,6 +91,7 @@ static void what_it_is_not_for_is_refused_with_a_reason(void **state)
         {"fwd h8 q64 d64 f16", "nvidia_mma_m128n64w128t3", "stages 3"},
         {"fwd h8 q64 d64 f16", "nvidia_mma_m128n64w128p3", "dv_split 3"},
         {"fwd h8 q64 d64 f16", "nvidia_mma_m128n128w128q1", "224 registers"},
+        {"fwd h8 q64 d128 f16 page=16", "nvidia_mma_m128n64w128", "256 registers"},
         {"fwd h8 q64 d512 f16", "nvidia_mma_m16n16w32p8", "items 32 are fewer"},
         {"fwd h8 q64 d64 f16", "nvidia_mma_m256n32w512t2", "512 work-items"},
         {"fwd h8 q64 d128 f16", "nvidia_mma_m256n64w256", "98304 bytes of local memory needed"},

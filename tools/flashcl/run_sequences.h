@@ -21,6 +21,12 @@ struct sequence_files {
     struct fcl_sequences sequences; // its numbers are those of the arrays
 };
 
+// A row of a table of options that names a file.
+#define SEQUENCE_OPTION(files, name, which, text)                                \
+    {                                                                            \
+        name, '\0', POPT_ARG_STRING, &(files)->paths[which], 0, text, "FILE.npy" \
+    }
+
 // Which words of a problem the files stand for.
 int sequence_files_varlen(const struct sequence_files *files);
 int sequence_files_paged(const struct sequence_files *files);
