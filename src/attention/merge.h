@@ -13,6 +13,9 @@ struct fcl_merge_numbers {
     int32_t heads, rows, columns;
     int32_t writes_lse;
 };
+_Static_assert(offsetof(struct fcl_merge_numbers, writes_lse) + sizeof(int32_t) ==
+                   sizeof(struct fcl_merge_numbers),
+               "the last field ends where the struct does (launch.h says why)");
 
 struct fcl_merge {
     struct fcl_device *device;
