@@ -90,19 +90,29 @@ static struct failure enqueue_stage(cl_command_queue queue, const struct stage *
     return (struct failure){code, "clEnqueueNDRangeKernel"};
 }
 
+// A queue in order needs no events between the stages; each would cost some microseconds.
+static int runs_in_order(cl_command_queue queue)
+{
+    cl_command_queue_properties properties = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
+    return !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
 // Enqueues the stages one after the other; each waits for the one before. Called with the plan's
 // lock held.
 static struct failure enqueue_stages(cl_command_queue queue, const struct stage *stages, int count,
                                      cl_uint wait_count, const cl_event *wait, cl_event *first,
                                      cl_event *last)
 {
+    const int chained = count > 1 && !runs_in_order(queue);
     cl_event before = NULL;
     struct failure failure = {0};
     for (int i = 0; i < count && !failure.code; i++) {
         cl_event event = NULL;
-        const int wanted = i < count - 1 || last || (first && i == 0);
-        failure = enqueue_stage(queue, &stages[i], i ? 1 : wait_count, i ? &before : wait,
-                                wanted ? &event : NULL);
+        const int wanted = (i < count - 1 ? chained : last != NULL) || (first && i == 0);
+        const cl_uint waits = i == 0 ? wait_count : chained ? 1 : 0;
+        failure =
+            enqueue_stage(queue, &stages[i], waits, i ? &before : wait, wanted ? &event : NULL);
         if (before)
             clReleaseEvent(before);
         before = event;
