@@ -38,11 +38,11 @@ static void merges_are_right(void **state)
 static void element_types_mix(void **state)
 {
     (void)state;
-    for (int i = 0; i < 27; i += 2) { // every pair of types meets
+    for (int i = 0; i < 9; i++) { // every pair of types meets, in every pair of places
         const struct test_merge_case c = {.extents = {2, 2, 7, 20},
                                           .a = (enum fcl_dtype)(i % 3),
-                                          .b = (enum fcl_dtype)(i / 3 % 3),
-                                          .o = (enum fcl_dtype)(i / 9)};
+                                          .b = (enum fcl_dtype)(i / 3),
+                                          .o = (enum fcl_dtype)((i + i / 3) % 3)};
         demand(&c);
     }
 }
