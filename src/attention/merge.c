@@ -58,7 +58,7 @@ static enum fcl_status prepare_tensor(const struct fcl_merge_args *args,
     const struct fcl_problem any = {.layout = args->layout, .alignment = 1, .strided = 1};
     const int64_t extents[4] = {args->shape.batch, args->shape.heads_q, args->shape.q_len,
                                 args->head_dim};
-    const size_t element = fcl_dtype_size(operand->dtype), offset = operand->tensor->offset;
+    const size_t element = operand->element, offset = operand->tensor->offset;
     memcpy(operand->extents, extents, sizeof extents);
     if (offset % element)
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
@@ -75,19 +75,19 @@ static enum fcl_status prepare_tensors(const struct fcl_merge *merge,
     struct fcl_operand operands[] = {
         {.name = "a",
          .tensor = &args->a,
-         .dtype = merge->dtype_a,
+         .element = fcl_dtype_size(merge->dtype_a),
          .strides = n->a_strides,
          .start = &n->a_start,
          .end = &work->a_end},
         {.name = "b",
          .tensor = &args->b,
-         .dtype = merge->dtype_b,
+         .element = fcl_dtype_size(merge->dtype_b),
          .strides = n->b_strides,
          .start = &n->b_start,
          .end = &work->b_end},
         {.name = "o",
          .tensor = &args->o,
-         .dtype = merge->dtype_o,
+         .element = fcl_dtype_size(merge->dtype_o),
          .strides = n->o_strides,
          .start = &n->o_start,
          .end = &work->o_end,

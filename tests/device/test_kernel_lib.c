@@ -50,21 +50,24 @@ static void arguments_arrive_in_their_fields(void **state)
 {
     (void)state;
     for (size_t n = 0; n < case_count; n++) {
-        enum { LONGS = 23, NARROW = 30, FIELDS = LONGS + NARROW + 2 }; // pitch and size follow
+        enum { LONGS = 23, NARROW = 34, LAST = 11, FIELDS = LONGS + NARROW + LAST };
         struct fcl_kernel_args args;
-        int64_t longs[LONGS];
+        int64_t longs[LONGS], last[LAST];
         int32_t narrow[NARROW];
-        cl_long out[FIELDS];
+        cl_long out[FIELDS + 1];
         for (int i = 0; i < LONGS; i++)
             longs[i] = (INT64_C(1) << 33) + i;
         for (int i = 0; i < NARROW; i++)
             narrow[i] = 0x3f800000 + i; // a common number in any type
+        for (int i = 0; i < LAST; i++)
+            last[i] = (INT64_C(1) << 34) + i;
         assert_int_equal(offsetof(struct fcl_kernel_args, splits), sizeof longs);
-        assert_int_equal(offsetof(struct fcl_kernel_args, score_pitch),
+        assert_int_equal(offsetof(struct fcl_kernel_args, bias_strides),
                          sizeof longs + sizeof narrow);
+        assert_int_equal(sizeof args, sizeof longs + sizeof narrow + sizeof last);
         memcpy(&args, longs, sizeof longs);
         memcpy((char *)&args + sizeof longs, narrow, sizeof narrow);
-        args.score_pitch = INT64_C(1) << 34;
+        memcpy((char *)&args + sizeof longs + sizeof narrow, last, sizeof last);
         const struct test_argument arguments[] = {
             {TEST_OUTPUT, out, sizeof out}, {TEST_VALUE, &args, sizeof args}, {0}};
         test_kernels_run(&cases[n], "test_args", 1, 1, arguments);
@@ -72,8 +75,9 @@ static void arguments_arrive_in_their_fields(void **state)
             assert_int_equal(out[i], longs[i]);
         for (int i = 0; i < NARROW; i++)
             assert_int_equal(out[LONGS + i], narrow[i]);
-        assert_int_equal(out[LONGS + NARROW], args.score_pitch);
-        assert_int_equal(out[LONGS + NARROW + 1], sizeof args);
+        for (int i = 0; i < LAST; i++)
+            assert_int_equal(out[LONGS + NARROW + i], last[i]);
+        assert_int_equal(out[FIELDS], sizeof args);
     }
     arguments_arrived = 1;
 }

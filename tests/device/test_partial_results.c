@@ -201,7 +201,7 @@ static void wrong_arguments_are_named(void **state)
     REFUSE(a.buffer, NULL, INVALID_ARGUMENT, "a.buffer is NULL");
     REFUSE(b.offset, 2, INVALID_ARGUMENT, "b.offset is 2 bytes, allowed are multiples of 4");
     REFUSE(o.strides[3], 1, INVALID_ARGUMENT, "o has elements that overlap");
-    REFUSE(a.strides[2], -1, INVALID_ARGUMENT, "a.strides[2]");
+    REFUSE(a.strides[2], -2, INVALID_ARGUMENT, "a.strides[2]");
     REFUSE(lse_a, NULL, INVALID_ARGUMENT, "lse_a is NULL, the launch needs 32 bytes");
     REFUSE(lse_b_offset, 3, INVALID_ARGUMENT, "lse_b_offset is 3 bytes");
     REFUSE(lse_offset, 1000, INVALID_ARGUMENT, "lse holds 1024 bytes, the launch needs 1032");
