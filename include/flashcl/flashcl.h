@@ -83,7 +83,8 @@ struct fcl_tensor {
     cl_mem buffer;
     size_t offset; // bytes from the buffer's start; a multiple of the element and the alignment
     int64_t strides[4]; // elements from one batch, head, row, column to the next. All 0: contiguous
-                        // in the problem's layout. A stride of 0 broadcasts an input
+                        // in the problem's layout. A stride of 0 broadcasts an input; where all
+                        // are 0, one of them is FCL_BROADCAST
 };
 
 // O = softmax(scale Q K') V on contiguous buffers, scale 1/sqrt(head_dim_qk), for the problem with
@@ -211,6 +212,17 @@ struct fcl_attention_args {
     int64_t table_stride; // elements; 0: table_entries
     int64_t table_entries, page_count;
     int page; // rows of a page; 0: as the problem says
+
+    // What is added to scores, and hides them.
+    cl_mem slopes;             // fp32 [heads_q]; used when the problem says `alibi=given`
+    size_t slopes_offset;      // bytes, a multiple of 4
+    struct fcl_tensor bias;    // [batch, heads_q, q_len, k_len], natural logits; used when the
+                               // problem says `bias`. All strides 0: contiguous in this order,
+                               // whatever the problem's layout. Offset and strides need no
+                               // alignment but the element's. Of sequences, batch is the sequence,
+                               // and queries and keys are counted within it
+    struct fcl_tensor visible; // the same of bytes, not 0 where the query sees the key; used when
+                               // the problem says `mask=u8`
 };
 
 #ifndef __cplusplus
@@ -243,8 +255,8 @@ FCL_API enum fcl_status fcl_attention_validate(const fcl_plan *plan, cl_command_
 //
 //     LSE = log(e^LSE_a + e^LSE_b)      O = (e^LSE_a O_a + e^LSE_b O_b) / e^LSE
 //
-// O = 0 with LSE = -inf, what a plan writes where a row sees no key, changes nothing. More parts
-// are merged one after the other. Sinks belong to one part only.
+// O = 0 with LSE = -inf, what a plan writes where a row sees no key, changes nothing; the O of such
+// a part is not looked at. More parts are merged one after the other. Sinks belong to one part only.
 
 // Builds the kernel for these element types, or takes it from the cache, and proves it by a tiny
 // launch. Errors: INVALID_ARGUMENT, BUILD_FAILED, WRONG_RESULT, DEVICE_ERROR, OUT_OF_MEMORY; then
@@ -291,9 +303,9 @@ enum fcl_argument_kind { FCL_ARGUMENT_BUFFER, FCL_ARGUMENT_BYTES };
 
 // One kernel argument, in order.
 struct fcl_argument {
-    // "q", "k", "v", "o", "lse", "args", then "workspace" (nvidia_wgmma), "sinks" (problems with
-    // them), and of varlen or used problems "cu_q", "cu_k", "used_q", "used_k", "table", of which
-    // those are read that the problem speaks of
+    // "q", "k", "v", "o", "lse", "args", then of kernels that have them "workspace" (nvidia_wgmma),
+    // "sinks", "slopes", "bias", "visible", and of varlen or used problems "cu_q", "cu_k",
+    // "used_q", "used_k", "table", of which those are read that the problem speaks of
     const char *name;
     enum fcl_argument_kind kind;
     size_t size;       // of BYTES; of a workspace, whose first 128 bytes are 0 before each launch

@@ -256,7 +256,7 @@ FCL_API enum fcl_status fcl_device_peak(fcl_device *device, int again, struct fc
 // ---- Reference and tolerance ------------------------------------------------------------------
 
 // A tensor [batch, head, sequence, dim] in host memory; strides in elements, all 0: contiguous
-// BHSD.
+// BHSD, FCL_BROADCAST: 0.
 struct fcl_host_tensor {
     const void *data;
     enum fcl_dtype dtype;
@@ -276,6 +276,10 @@ struct fcl_reference {
     float softcap;                         // 0: the problem's
     const float *sinks;                    // a logit for each query head, where the problem says so
     const struct fcl_sequences *sequences; // where the problem is varlen or used
+    const float *slopes;            // one for each query head, where the problem says `alibi=given`
+    struct fcl_host_tensor bias;    // [batch, heads_q, q_len, k_len], where the problem says `bias`
+    struct fcl_host_tensor visible; // bytes in the same shape, where the problem says `mask=u8`;
+                                    // dtype does not count
 };
 
 // One row of attention: batch b, query head h, query i; of sequences, sequence b and its query i.

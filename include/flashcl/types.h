@@ -90,7 +90,7 @@ enum fcl_pass {
 
 // Which keys a query may see. Alignment is explicit and never inferred from shapes: query i stands
 // at i' = i (top-left) or i' = i + k_len - q_len (bottom-right). Causal, it sees keys j <= i'. The
-// last two only align, for what is measured from i', such as a window; without that they are the
+// last two only align, for what is measured from i', a window or ALiBi; without that they are the
 // same as NONE.
 enum fcl_mask {
     FCL_MASK_NONE = 0,
@@ -104,6 +104,23 @@ enum fcl_mask {
 // batch, sequence, head, dim.
 enum fcl_layout { FCL_LAYOUT_BHSD = 0, FCL_LAYOUT_BSHD };
 
+// Attention with linear biases (Press et al. 2022): a score loses slope * |i' - j|, where i' is
+// where the query stands. The standard slopes of n heads are 2^(-8 / n), 2^(-16 / n), ..., where n
+// is a power of two; else those of the power of two below n, and for the rest of the heads every
+// second one of twice that power, from the first on.
+enum fcl_alibi {
+    FCL_ALIBI_NONE = 0,
+    FCL_ALIBI_STANDARD,
+    FCL_ALIBI_GIVEN // a slope for each query head is an argument of a launch
+};
+
+// The element type of a tensor [batch, heads_q, q_len, k_len] that is added to scores. -infinity
+// hides its key; a row of finite numbers, however low, hides none.
+enum fcl_bias { FCL_BIAS_NONE = 0, FCL_BIAS_F32, FCL_BIAS_F16, FCL_BIAS_BF16 };
+
+// A stride that is 0, in a tensor that says so of all: strides that are all 0 are not given.
+#define FCL_BROADCAST (-1)
+
 // One attention problem. Everything up to `strided` is baked into a kernel, except batch, heads and
 // lengths: they are hints for choosing a configuration and exact only where a call says so.
 //
@@ -112,8 +129,8 @@ enum fcl_layout { FCL_LAYOUT_BHSD = 0, FCL_LAYOUT_BSHD };
 //     fwd b2 h32/8 q4096 k4096 d192/128 f16 causal-br lse layout=bshd align=4
 // pass fwd or lse; h, d: query/key-value pairs, one number for both; f32, f16 or bf16 for all four
 // tensors or one each as q:f16 k:bf16 v:f32 o:f32; none, causal-tl, causal-br, tl or br; win=L,R;
-// softcap=C; sink; varlen; used; page=N; lse; guard-v; strided; layout=bhsd|bshd; align=BYTES.
-// Defaults: b1 h1, k as q, f32, none.
+// softcap=C; bias=f32|f16|bf16; alibi or alibi=given; mask=u8; sink; varlen; used; page=N; lse;
+// guard-v; strided; layout=bhsd|bshd; align=BYTES. Defaults: b1 h1, k as q, f32, none.
 struct fcl_problem {
     size_t struct_size; // sizeof(struct fcl_problem), set by fcl_problem() or fcl_problem_init
     enum fcl_pass pass;
@@ -131,7 +148,8 @@ struct fcl_problem {
                    // 0: 16, or less where a contiguous row or element demands it
     int lse;       // 1: also write the log-sum-exp of each row (natural logarithm, fp32)
     int guard_v;   // 1: a non-finite V row never reaches a query that does not see it. 0: V rows
-                   // hidden from only some queries of a sequence must be finite
+                   // hidden from only some queries of a sequence, or by a bias or a mask
+                   // tensor, must be finite
     int strided;   // 1: innermost strides other than 1 are allowed (slower)
     int window;    // 1: query i sees keys i' - window_left <= j <= i' + window_right only; causal,
                    // both must hold. `mask` says what i' is: NONE is not allowed. Whether a side is
@@ -150,6 +168,12 @@ struct fcl_problem {
     int page;   // above 0: K and V lie in pages of so many rows, in a pool [pages, heads_kv, page,
                 // dim], and a launch brings the pages of each sequence; it is `used`, too. That
                 // there are pages is baked in, the number is what a launch takes that gives none
+    enum fcl_alibi alibi; // added to scores after the cap. `mask` says what i' is: NONE is not
+                          // allowed
+    enum fcl_bias bias;   // added to scores after the cap
+    int visible;          // 1, `mask=u8`: a tensor of bytes [batch, heads_q, q_len, k_len] says
+                          // with numbers other than 0 which keys a query sees, of those that
+                          // `mask` and the window leave
 };
 
 #define FCL_HEAD_DIM_LIMIT 1024

@@ -19,12 +19,17 @@
 #include "lib/schedule.clh"
 #include "lib/sequence.clh"
 #include "lib/score.clh"
+#include "lib/terms.clh"
 #include "tile/tile.clh"
 #include "lib/steps.clh"
+#if FCL_ALIBI
+#include "lib/alibi.clh"
+#endif
 
 kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k, global const void *v,
                                       global void *o, global float *lse,
-                                      const fcl_args args FCL_TILE_STATE FCL_SINKS FCL_METADATA)
+                                      const fcl_args args FCL_TILE_STATE FCL_SINKS FCL_SLOPES FCL_BUFFERS
+                                          FCL_METADATA)
 {
     const fcl_args *a = &args;
 #if FCL_TILE_OVERLAP
@@ -55,13 +60,26 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
 #pragma unroll
     for (int band = 0; band < FCL_BANDS; band++)
         softmax_start(&x[band]);
+#if FCL_ALIBI
+    fcl_rows slope[FCL_BANDS];
+    slopes_find(&t, slope, a, &w FCL_PASS_SLOPES);
+#endif
+#if FCL_TERMS
+    const fcl_terms terms = terms_of(a, &w FCL_PASS_BUFFERS);
+#endif
     const fcl_view keys = view_k(a, &w, k), values = view_v(a, &w, v);
     if (w.first < w.last) // a part of the keys may be empty
         tile_walk_start(&t, keys, values, block_at(a, &w, FCL_ASCENDING ? w.first : w.last - 1));
     for (int n = 0; n < w.last - w.first; n++) {
+#if FCL_SCANS
+        fcl_block b = block_at(a, &w, FCL_ASCENDING ? w.first + n : w.last - 1 - n);
+        if (!tile_sees(&t, a, &w, &b, &terms))
+            continue;
+#else
         const fcl_block b = block_at(a, &w, FCL_ASCENDING ? w.first + n : w.last - 1 - n);
+#endif
         tile_walk(&t, keys, values, &w, b);
-        tile_scores(&t, &s, &left, keys, FCL_DTYPE_K, FCL_HEAD_QK, a, &w, b);
+        tile_scores(&t, &s, &left, keys, FCL_DTYPE_K, FCL_HEAD_QK, a, &w, b FCL_SLOPE(slope) FCL_TERM(&terms));
 #pragma unroll
         for (int band = 0; band < FCL_BANDS; band++) {
             const fcl_rows top = tile_top(&t, &s, band);

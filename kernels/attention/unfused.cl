@@ -6,8 +6,12 @@
 #include "lib/mask.clh"
 #include "lib/schedule.clh"
 #include "lib/score.clh"
+#include "lib/terms.clh"
 #include "tile/tile.clh"
 #include "lib/steps.clh"
+#if FCL_ALIBI
+#include "lib/alibi.clh"
+#endif
 
 // The score matrix of one head, from its first key and the work's first row on.
 FCL_FN long matrix_start(const fcl_args *a, const fcl_work *w)
@@ -17,7 +21,7 @@ FCL_FN long matrix_start(const fcl_args *a, const fcl_work *w)
 
 // S = scale Q K'
 kernel FCL_TILE_GROUP void FCL_PASTE(FCL_KERNEL, _scores)(global const void *q, global const void *k,
-                                                          global void *matrix, const fcl_args args)
+                                                          global void *matrix, const fcl_args args FCL_SLOPES FCL_BUFFERS)
 {
     const fcl_args *a = &args;
     const uint blocks = (max(a->k_len, 1) + FCL_BLOCK_N - 1) / FCL_BLOCK_N;
@@ -33,7 +37,14 @@ kernel FCL_TILE_GROUP void FCL_PASTE(FCL_KERNEL, _scores)(global const void *q, 
     const fcl_block b = block_at(a, &w, block);
     tile_open(&t, storage);
     tile_left_load(&t, &left, view_q(a, &w, q), FCL_DTYPE_Q, FCL_HEAD_QK, w.row, a->q_len, a->unit);
-    tile_scores(&t, &s, &left, view_k(a, &w, k), FCL_DTYPE_K, FCL_HEAD_QK, a, &w, b);
+#if FCL_ALIBI
+    fcl_rows slope[FCL_BANDS];
+    slopes_find(&t, slope, a, &w FCL_PASS_SLOPES);
+#endif
+#if FCL_TERMS
+    const fcl_terms terms = terms_of(a, &w FCL_PASS_BUFFERS);
+#endif
+    tile_scores(&t, &s, &left, view_k(a, &w, k), FCL_DTYPE_K, FCL_HEAD_QK, a, &w, b FCL_SLOPE(slope) FCL_TERM(&terms));
     tile_scores_store(&t, &s, matrix, matrix_start(a, &w), a->score_pitch, FCL_DTYPE_Q, b);
 }
 

@@ -45,22 +45,94 @@ static void fill_tensor(unsigned char *data, enum fcl_dtype dtype, int64_t count
     }
 }
 
+// A bias as masks have it: some numbers are -infinity, also all of one row.
+static void fill_bias(unsigned char *data, enum fcl_dtype dtype, int64_t count, int64_t keys,
+                      uint64_t seed)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const float x = noise(seed, (uint64_t)i);
+        const int hides = i / keys % 53 == 2 || x < -1.2f;
+        fcl_element_store(data, dtype, i, hides ? -INFINITY : 2.0f * x);
+    }
+}
+
+// Bytes of a mask: of three parts of 64 rows and 128 keys, one is seen here and there, one wholly,
+// one not at all; and there are rows that see nothing.
+static void fill_visible(unsigned char *data, int64_t count, int64_t rows, int64_t keys,
+                         uint64_t seed)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t row = i / keys % rows, part = (row / 64 + i % keys / 128) % 3;
+        const int some = noise(seed, (uint64_t)i) > -0.5f;
+        data[i] = (unsigned char)(row % 53 == 2 || part == 2 ? 0 : part == 1 ? 1 : some * 0x80);
+    }
+}
+
 // ---- buffers
+
+static size_t elements(int64_t batch, int64_t heads, int64_t length, int64_t dim)
+{
+    return (size_t)batch * (size_t)heads * (size_t)length * (size_t)dim;
+}
+
+// Host memory for so many bytes, with NaN behind the last element: reading too far shows.
+static unsigned char *poisoned(size_t bytes)
+{
+    unsigned char *host = malloc(bytes + GUARD_BYTES);
+    if (host)
+        memset(host, POISON_BYTE, bytes + GUARD_BYTES);
+    return host;
+}
+
+static enum fcl_status copy_input(struct fcl_bench *bench, unsigned char *host, cl_mem *buffer,
+                                  size_t bytes)
+{
+    cl_int code = CL_SUCCESS;
+    *buffer = clCreateBuffer(bench->device->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+                             bytes + GUARD_BYTES, host, &code);
+    return code ? fcl_cl_fail(bench->device, code, "clCreateBuffer") : FCL_OK;
+}
 
 static enum fcl_status make_input(struct fcl_bench *bench, unsigned char **host, cl_mem *buffer,
                                   enum fcl_dtype dtype, size_t count, int64_t dim,
                                   enum fcl_fill fill, uint64_t seed)
 {
-    const size_t bytes = count * fcl_dtype_size(dtype) + GUARD_BYTES;
-    cl_int code = CL_SUCCESS;
-    *host = malloc(bytes);
+    const size_t bytes = count * fcl_dtype_size(dtype);
+    *host = poisoned(bytes);
     if (!*host)
         return FCL_OUT_OF_MEMORY;
-    memset(*host, POISON_BYTE, bytes); // NaN behind the last element: reading too far shows
     fill_tensor(*host, dtype, (int64_t)count, dim, fill, seed);
-    *buffer = clCreateBuffer(bench->device->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes,
-                             *host, &code);
-    return code ? fcl_cl_fail(bench->device, code, "clCreateBuffer") : FCL_OK;
+    return copy_input(bench, *host, buffer, bytes);
+}
+
+// One bias for all of the batch.
+static enum fcl_status make_bias(struct fcl_bench *bench, uint64_t seed)
+{
+    const struct fcl_problem *p = &bench->problem;
+    const enum fcl_dtype dtype = fcl_bias_dtype(p->bias);
+    const size_t count = elements(1, p->heads_q, p->q_len, p->k_len);
+    const size_t bytes = count * fcl_dtype_size(dtype);
+    bench->bias = poisoned(bytes);
+    if (!bench->bias)
+        return FCL_OUT_OF_MEMORY;
+    fill_bias(bench->bias, dtype, (int64_t)count, fcl_max(p->k_len, 1), seed);
+    fcl_layout_strides(FCL_LAYOUT_BHSD, p->heads_q, p->q_len, p->k_len, bench->args.bias.strides);
+    bench->args.bias.strides[0] = FCL_BROADCAST;
+    return copy_input(bench, bench->bias, &bench->args.bias.buffer, bytes);
+}
+
+// One mask for all heads.
+static enum fcl_status make_visible(struct fcl_bench *bench, uint64_t seed)
+{
+    const struct fcl_problem *p = &bench->problem;
+    const size_t bytes = elements(p->batch, 1, p->q_len, p->k_len);
+    bench->visible = poisoned(bytes);
+    if (!bench->visible)
+        return FCL_OUT_OF_MEMORY;
+    fill_visible(bench->visible, (int64_t)bytes, fcl_max(p->q_len, 1), fcl_max(p->k_len, 1), seed);
+    fcl_layout_strides(FCL_LAYOUT_BHSD, 1, p->q_len, p->k_len, bench->args.visible.strides);
+    bench->args.visible.strides[1] = FCL_BROADCAST;
+    return copy_input(bench, bench->visible, &bench->args.visible.buffer, bytes);
 }
 
 // A copy of the host's numbers; none where there are none.
@@ -130,6 +202,13 @@ static enum fcl_status make_tensors(struct fcl_bench *bench, enum fcl_fill fill,
     if (!status && p->sink)
         status = make_input(bench, &bench->sinks, &a->sinks, FCL_F32, (size_t)p->heads_q, 1, fill,
                             seed + 4);
+    if (!status && p->alibi == FCL_ALIBI_GIVEN)
+        status = make_input(bench, &bench->slopes, &a->slopes, FCL_F32, (size_t)p->heads_q, 1,
+                            FCL_FILL_PLAIN, seed + 5);
+    if (!status && p->bias)
+        status = make_bias(bench, seed + 6);
+    if (!status && p->visible)
+        status = make_visible(bench, seed + 7);
     if (!status && p->pass == FCL_PASS_FORWARD) {
         bench->o_bytes = queries * dv * fcl_dtype_size(p->dtype_o);
         status = make_output(bench, &a->o.buffer, bench->o_bytes);
@@ -188,10 +267,11 @@ enum fcl_status fcl_bench_prepare(struct fcl_bench *bench, const struct fcl_plan
 
 void fcl_bench_finish(struct fcl_bench *bench)
 {
-    cl_mem buffers[] = {bench->args.q.buffer, bench->args.k.buffer, bench->args.v.buffer,
-                        bench->args.o.buffer, bench->args.lse,      bench->args.workspace,
-                        bench->args.sinks,    bench->args.cu_q,     bench->args.cu_k,
-                        bench->args.used_q,   bench->args.used_k,   bench->args.table};
+    cl_mem buffers[] = {bench->args.q.buffer, bench->args.k.buffer,    bench->args.v.buffer,
+                        bench->args.o.buffer, bench->args.lse,         bench->args.workspace,
+                        bench->args.sinks,    bench->args.cu_q,        bench->args.cu_k,
+                        bench->args.used_q,   bench->args.used_k,      bench->args.table,
+                        bench->args.slopes,   bench->args.bias.buffer, bench->args.visible.buffer};
     for (size_t i = 0; i < FCL_COUNT(buffers); i++)
         if (buffers[i])
             clReleaseMemObject(buffers[i]);
@@ -201,6 +281,9 @@ void fcl_bench_finish(struct fcl_bench *bench)
     free(bench->k);
     free(bench->v);
     free(bench->sinks);
+    free(bench->slopes);
+    free(bench->bias);
+    free(bench->visible);
     fcl_sequences_free(&bench->sequences);
     *bench = (struct fcl_bench){0};
 }
@@ -349,21 +432,27 @@ enum fcl_status fcl_bench_compare(const struct fcl_bench *bench, const struct fc
                                   const float *lse, struct fcl_comparison *comparison)
 {
     const struct fcl_problem *p = &bench->problem;
-    struct comparing c = {.reference = {.problem = p,
-                                        .q = {.data = bench->q, .dtype = p->dtype_q},
-                                        .k = {.data = bench->k, .dtype = p->dtype_k},
-                                        .v = {.data = bench->v, .dtype = p->dtype_v},
-                                        .sinks = (const float *)(const void *)bench->sinks,
-                                        .sequences = &bench->sequences},
-                          .o = o,
-                          .lse = lse,
-                          .unfused = plan->implementation == FCL_UNFUSED,
-                          .comparison = comparison};
+    struct comparing c = {
+        .reference = {.problem = p,
+                      .q = {.data = bench->q, .dtype = p->dtype_q},
+                      .k = {.data = bench->k, .dtype = p->dtype_k},
+                      .v = {.data = bench->v, .dtype = p->dtype_v},
+                      .sinks = (const float *)(const void *)bench->sinks,
+                      .slopes = (const float *)(const void *)bench->slopes,
+                      .bias = {.data = bench->bias, .dtype = fcl_bias_dtype(p->bias)},
+                      .visible = {.data = bench->visible},
+                      .sequences = &bench->sequences},
+        .o = o,
+        .lse = lse,
+        .unfused = plan->implementation == FCL_UNFUSED,
+        .comparison = comparison};
     fcl_layout_strides(p->layout, p->heads_q, p->q_len, p->head_dim_qk, c.reference.q.strides);
     const int64_t keys = p->page ? p->page : p->k_len;
     fcl_layout_strides(p->layout, p->heads_kv, keys, p->head_dim_qk, c.reference.k.strides);
     fcl_layout_strides(p->layout, p->heads_kv, keys, p->head_dim_v, c.reference.v.strides);
     fcl_layout_strides(p->layout, p->heads_q, p->q_len, p->head_dim_v, c.strides);
+    memcpy(c.reference.bias.strides, bench->args.bias.strides, sizeof c.strides);
+    memcpy(c.reference.visible.strides, bench->args.visible.strides, sizeof c.strides);
     const int64_t all = p->batch * p->heads_q * p->q_len;
     enum fcl_status status = rows > 0 && rows < all
                                  ? compare_sample(&c, plan->config.block_m, seed, rows)

@@ -10,7 +10,7 @@ struct fcl_bench {
     struct fcl_device *device;
     struct fcl_problem problem; // completed, exact lengths
     cl_command_queue queue;
-    unsigned char *q, *k, *v, *sinks; // host copies of the inputs
+    unsigned char *q, *k, *v, *sinks, *slopes, *bias, *visible; // host copies of the inputs
     struct fcl_sequences sequences;
     size_t o_bytes, lse_bytes;
     struct fcl_attention_args args;

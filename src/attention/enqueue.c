@@ -16,7 +16,7 @@ struct stage {
     cl_kernel kernel;
     uint64_t groups;
     size_t local; // work-items of a group
-    struct kernel_argument arguments[12];
+    struct kernel_argument arguments[16];
     cl_uint count;
     cl_mem state;
     size_t state_start;
@@ -47,6 +47,9 @@ static enum fcl_status check_buffers(const struct fcl_plan *plan,
         {"used_q", args->used_q, launch->used_q_end},
         {"used_k", args->used_k, launch->used_k_end},
         {"table", args->table, launch->table_end},
+        {"slopes", args->slopes, launch->slopes_end},
+        {"bias", args->bias.buffer, launch->bias_end},
+        {"visible", args->visible.buffer, launch->visible_end},
         {"workspace", args->workspace,
          plan->implementation == FCL_UNFUSED ? launch->score_bytes
          : launch->state_bytes               ? launch->state_start + launch->state_bytes
@@ -90,19 +93,29 @@ static struct failure enqueue_stage(cl_command_queue queue, const struct stage *
     return (struct failure){code, "clEnqueueNDRangeKernel"};
 }
 
+// A queue in order needs no events between the stages; each would cost some microseconds.
+static int runs_in_order(cl_command_queue queue)
+{
+    cl_command_queue_properties properties = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
+    return !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
 // Enqueues the stages one after the other; each waits for the one before. Called with the plan's
 // lock held.
 static struct failure enqueue_stages(cl_command_queue queue, const struct stage *stages, int count,
                                      cl_uint wait_count, const cl_event *wait, cl_event *first,
                                      cl_event *last)
 {
+    const int chained = count > 1 && !runs_in_order(queue);
     cl_event before = NULL;
     struct failure failure = {0};
     for (int i = 0; i < count && !failure.code; i++) {
         cl_event event = NULL;
-        const int wanted = i < count - 1 || last || (first && i == 0);
-        failure = enqueue_stage(queue, &stages[i], i ? 1 : wait_count, i ? &before : wait,
-                                wanted ? &event : NULL);
+        const int wanted = (i < count - 1 ? chained : last != NULL) || (first && i == 0);
+        const cl_uint waits = i == 0 ? wait_count : chained ? 1 : 0;
+        failure =
+            enqueue_stage(queue, &stages[i], waits, i ? &before : wait, wanted ? &event : NULL);
         if (before)
             clReleaseEvent(before);
         before = event;
@@ -117,6 +130,21 @@ static struct failure enqueue_stages(cl_command_queue queue, const struct stage 
 }
 
 #define STAGES FCL_PROGRAM_KERNELS
+
+static void add_buffer(struct stage *stage, const cl_mem *buffer, int present)
+{
+    if (present)
+        stage->arguments[stage->count++] = (struct kernel_argument){sizeof *buffer, buffer};
+}
+
+// What the problem adds to scores, in the order of the kernels' arguments.
+static void add_buffers_of_scores(struct stage *stage, const struct fcl_problem *problem,
+                                  const struct fcl_attention_args *args)
+{
+    add_buffer(stage, &args->slopes, problem->alibi == FCL_ALIBI_GIVEN);
+    add_buffer(stage, &args->bias.buffer, problem->bias != FCL_BIAS_NONE);
+    add_buffer(stage, &args->visible.buffer, problem->visible);
+}
 
 // The metadata of sequences are the last arguments of a kernel.
 static void add_metadata(const struct fcl_attention_args *args, struct stage *stage)
@@ -150,9 +178,11 @@ static int fused_stages(const struct fcl_plan *plan, const struct fcl_attention_
                         BUFFER(args->v.buffer),
                         {sizeof(cl_mem), split ? &args->workspace : &args->o.buffer},
                         {sizeof(cl_mem), split ? &args->workspace : &args->lse},
-                        {sizeof launch->args, split ? &launch->part_args : &launch->args},
-                        {sizeof(cl_mem), state ? &args->workspace : &args->sinks}},
-                       .count = state || plan->problem.sink ? 7 : 6};
+                        {sizeof launch->args, split ? &launch->part_args : &launch->args}},
+                       .count = 6};
+    add_buffer(&stages[count - 1], &args->workspace, state);
+    add_buffer(&stages[count - 1], &args->sinks, plan->problem.sink);
+    add_buffers_of_scores(&stages[count - 1], &plan->problem, args);
     if (sequences)
         add_metadata(args, &stages[count - 1]);
     if (split)
@@ -181,6 +211,7 @@ static int unfused_stages(const struct fcl_plan *plan, const struct fcl_attentio
         local,
         {BUFFER(args->q.buffer), BUFFER(args->k.buffer), BUFFER(args->workspace), bytes},
         .count = 4};
+    add_buffers_of_scores(&stages[0], &plan->problem, args);
     stages[1] =
         (struct stage){kernels[1],
                        launch->row_groups,

@@ -52,6 +52,9 @@ static enum fcl_status prepare(const struct fcl_problem *problem, const struct f
                                             .o = {.buffer = buffer},
                                             .lse = buffer,
                                             .sinks = buffer,
+                                            .slopes = buffer,
+                                            .bias = {.buffer = buffer},
+                                            .visible = {.buffer = buffer},
                                             .cu_q = buffer,
                                             .cu_k = buffer,
                                             .used_q = buffer,
@@ -64,29 +67,31 @@ static enum fcl_status prepare(const struct fcl_problem *problem, const struct f
     return fcl_launch_prepare(problem, config, caps, &args, launch, reason, size);
 }
 
-static void list_buffers(const char *const *names, size_t count, struct fcl_generated *generated)
+static void add_buffer(struct fcl_generated *generated, const char *name, size_t size, int present)
 {
-    for (size_t i = 0; i < count; i++)
+    if (present)
         generated->arguments[generated->argument_count++] =
-            (struct fcl_argument){names[i], FCL_ARGUMENT_BUFFER, 0, NULL};
+            (struct fcl_argument){name, FCL_ARGUMENT_BUFFER, size, NULL};
 }
 
 static void list_arguments(const struct fcl_problem *problem, const struct fcl_launch *launch,
                            struct fcl_generated *generated)
 {
-    static const char *const tensors[] = {"q", "k", "v", "o", "lse"}, *const sinks[] = {"sinks"},
-                             *const metadata[] = {"cu_q", "cu_k", "used_q", "used_k", "table"};
+    static const char *const tensors[] = {"q", "k", "v", "o", "lse"}, *const metadata[] = {
+                                                                          "cu_q", "cu_k", "used_q",
+                                                                          "used_k", "table"};
     struct generated_storage *storage = generated->storage;
-    list_buffers(tensors, FCL_COUNT(tensors), generated);
+    for (size_t i = 0; i < FCL_COUNT(tensors); i++)
+        add_buffer(generated, tensors[i], 0, 1);
     generated->arguments[generated->argument_count++] =
         (struct fcl_argument){"args", FCL_ARGUMENT_BYTES, sizeof storage->args, &storage->args};
-    if (launch->state_bytes)
-        generated->arguments[generated->argument_count++] = (struct fcl_argument){
-            "workspace", FCL_ARGUMENT_BUFFER, (size_t)launch->state_bytes, NULL};
-    if (problem->sink)
-        list_buffers(sinks, FCL_COUNT(sinks), generated);
-    if (fcl_problem_has_sequences(problem))
-        list_buffers(metadata, FCL_COUNT(metadata), generated);
+    add_buffer(generated, "workspace", (size_t)launch->state_bytes, launch->state_bytes > 0);
+    add_buffer(generated, "sinks", 0, problem->sink);
+    add_buffer(generated, "slopes", 0, problem->alibi == FCL_ALIBI_GIVEN);
+    add_buffer(generated, "bias", 0, problem->bias != FCL_BIAS_NONE);
+    add_buffer(generated, "visible", 0, problem->visible);
+    for (size_t i = 0; i < FCL_COUNT(metadata); i++)
+        add_buffer(generated, metadata[i], 0, fcl_problem_has_sequences(problem));
 }
 
 static enum fcl_status fill(const struct fcl_problem *problem, const struct fcl_config *config,

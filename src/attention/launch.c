@@ -66,12 +66,12 @@ static enum fcl_status check_stride(const struct fcl_problem *p, const struct fc
                                     int dimension, char *reason, size_t size)
 {
     const int64_t stride = x->strides[dimension];
-    const int64_t element = (int64_t)fcl_dtype_size(x->dtype);
+    const int64_t element = (int64_t)x->element;
     if (stride < 0 || stride > INT64_MAX / 16)
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
                         "%s.strides[%d] (%s) is %lld, allowed are 0 to %lld", x->name, dimension,
                         dimension_names[dimension], (long long)stride, (long long)INT64_MAX / 16);
-    if (x->extents[dimension] <= 1)
+    if (x->extents[dimension] <= 1 || x->is_free)
         return FCL_OK;
     if (dimension == 3) {
         if (stride != 1 && !p->strided)
@@ -115,7 +115,7 @@ static int overlaps(const struct fcl_operand *x)
 
 static enum fcl_status find_end(struct fcl_operand *x, char *reason, size_t size)
 {
-    const uint64_t element = fcl_dtype_size(x->dtype);
+    const uint64_t element = x->element;
     uint64_t last = 0, step;
     int bad = 0;
     for (int i = 0; i < 4; i++)
@@ -133,36 +133,57 @@ static enum fcl_status find_end(struct fcl_operand *x, char *reason, size_t size
     return FCL_OK;
 }
 
+static enum fcl_status check_offset(const struct fcl_problem *p, const struct fcl_operand *x,
+                                    char *reason, size_t size)
+{
+    const size_t offset = x->tensor->offset, element = x->element;
+    const size_t unit = (size_t)fcl_max(p->alignment, (int64_t)element);
+    if (x->is_free && offset % element)
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "%s.offset is %zu bytes, which is not a multiple of an element's %zu",
+                        x->name, offset, element);
+    if (!x->is_free && offset % unit)
+        return fcl_fail(
+            reason, size, FCL_INVALID_ARGUMENT,
+            "%s.offset is %zu bytes, which is not a multiple of the promised alignment, %zu; "
+            "use a problem with align=%zu",
+            x->name, offset, unit, element);
+    return FCL_OK;
+}
+
+// The strides that are given, or those of a contiguous tensor.
+static enum fcl_status find_strides(const struct fcl_problem *p, const struct fcl_operand *x,
+                                    char *reason, size_t size)
+{
+    int given = 0;
+    for (int i = 0; i < 4; i++) {
+        const int64_t stride = x->tensor->strides[i];
+        x->strides[i] = stride == FCL_BROADCAST ? 0 : stride;
+        given |= stride != 0;
+    }
+    if (!given)
+        fcl_layout_strides(x->is_free ? FCL_LAYOUT_BHSD : p->layout, x->extents[1], x->extents[2],
+                           x->extents[3], x->strides);
+    enum fcl_status status = FCL_OK;
+    for (int i = 0; given && i < 4 && !status; i++)
+        status = check_stride(p, x, i, reason, size);
+    return status;
+}
+
 enum fcl_status fcl_operand_prepare(const struct fcl_problem *p, struct fcl_operand *x,
                                     char *reason, size_t size)
 {
     for (int i = 0; i < 4; i++)
         if (x->extents[i] == 0)
             return FCL_OK; // no element is ever touched
-    const size_t element = fcl_dtype_size(x->dtype);
-    const size_t unit = (size_t)p->alignment > element ? (size_t)p->alignment : element;
     if (!x->tensor->buffer)
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT, "%s.buffer is NULL", x->name);
-    if (x->tensor->offset % unit)
-        return fcl_fail(
-            reason, size, FCL_INVALID_ARGUMENT,
-            "%s.offset is %zu bytes, which is not a multiple of the promised alignment, %zu; "
-            "use a problem with align=%zu",
-            x->name, x->tensor->offset, unit, element);
-    *x->start = (int64_t)(x->tensor->offset / element);
-    int given = 0;
-    for (int i = 0; i < 4; i++) {
-        x->strides[i] = x->tensor->strides[i];
-        given |= x->strides[i] != 0;
-    }
-    if (!given)
-        fcl_layout_strides(p->layout, x->extents[1], x->extents[2], x->extents[3], x->strides);
-    for (int i = 0; given && i < 4; i++) {
-        const enum fcl_status status = check_stride(p, x, i, reason, size);
-        if (status)
-            return status;
-    }
-    const enum fcl_status status = find_end(x, reason, size);
+    enum fcl_status status = check_offset(p, x, reason, size);
+    if (!status)
+        status = find_strides(p, x, reason, size);
+    if (!status)
+        status = find_end(x, reason, size);
+    *x->start = (int64_t)(x->tensor->offset / x->element);
     if (status)
         return status;
     if (x->is_output && overlaps(x))
@@ -193,19 +214,20 @@ static enum fcl_status prepare_lse(const struct fcl_attention_args *args, const 
     return FCL_OK;
 }
 
-static enum fcl_status prepare_sinks(const struct fcl_attention_args *args,
-                                     const struct fcl_shape *s, struct fcl_launch *launch,
+// A number for each query head: where it starts and ends in the buffer.
+static enum fcl_status prepare_heads(const char *name, cl_mem buffer, size_t offset,
+                                     const struct fcl_shape *s, int32_t *start, uint64_t *end,
                                      char *reason, size_t size)
 {
-    if (!args->sinks)
+    if (!buffer)
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
-                        "sinks is NULL, but the plan's problem reads them");
-    if (args->sinks_offset % sizeof(float) || args->sinks_offset > INT32_MAX)
+                        "%s is NULL, but the plan's problem reads them", name);
+    if (offset % sizeof(float) || offset > INT32_MAX)
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
-                        "sinks_offset is %zu bytes, allowed are multiples of 4 up to %d",
-                        args->sinks_offset, INT32_MAX);
-    launch->sinks_end = args->sinks_offset + (uint64_t)s->heads_q * sizeof(float);
-    launch->args.sinks_start = (int32_t)(args->sinks_offset / sizeof(float));
+                        "%s_offset is %zu bytes, allowed are multiples of 4 up to %d", name, offset,
+                        INT32_MAX);
+    *end = offset + (uint64_t)s->heads_q * sizeof(float);
+    *start = (int32_t)(offset / sizeof(float));
     return FCL_OK;
 }
 
@@ -334,6 +356,41 @@ static void prepare_order(const struct fcl_problem *p, const struct fcl_config *
 
 // ---- all of it
 
+// What is added to scores, or hides them: tensors [batch, head, query, key] and numbers of heads.
+static enum fcl_status prepare_scores(const struct fcl_problem *p, const struct fcl_shape *s,
+                                      const struct fcl_attention_args *args,
+                                      struct fcl_launch *launch, char *reason, size_t size)
+{
+    struct fcl_kernel_args *a = &launch->args;
+    struct fcl_operand bias = {.name = "bias",
+                               .tensor = &args->bias,
+                               .element = fcl_dtype_size(fcl_bias_dtype(p->bias)),
+                               .extents = {s->batch, s->heads_q, s->q_len, s->k_len},
+                               .is_free = 1,
+                               .strides = a->bias_strides,
+                               .start = &a->bias_start,
+                               .end = &launch->bias_end};
+    struct fcl_operand visible = bias;
+    visible.name = "visible";
+    visible.tensor = &args->visible;
+    visible.element = 1;
+    visible.strides = a->visible_strides;
+    visible.start = &a->visible_start;
+    visible.end = &launch->visible_end;
+    enum fcl_status status = FCL_OK;
+    if (p->bias)
+        status = fcl_operand_prepare(p, &bias, reason, size);
+    if (!status && p->visible)
+        status = fcl_operand_prepare(p, &visible, reason, size);
+    if (!status && p->sink)
+        status = prepare_heads("sinks", args->sinks, args->sinks_offset, s, &a->sinks_start,
+                               &launch->sinks_end, reason, size);
+    if (!status && p->alibi == FCL_ALIBI_GIVEN)
+        status = prepare_heads("slopes", args->slopes, args->slopes_offset, s, &a->slopes_start,
+                               &launch->slopes_end, reason, size);
+    return status;
+}
+
 static enum fcl_status prepare_tensors(const struct fcl_problem *p, const struct fcl_shape *s,
                                        const struct fcl_extent *x,
                                        const struct fcl_attention_args *args,
@@ -343,28 +400,28 @@ static enum fcl_status prepare_tensors(const struct fcl_problem *p, const struct
     struct fcl_operand operands[] = {
         {.name = "q",
          .tensor = &args->q,
-         .dtype = p->dtype_q,
+         .element = fcl_dtype_size(p->dtype_q),
          .strides = a->q_strides,
          .start = &a->q_start,
          .end = &launch->q_end,
          .extents = {x->q_batch, s->heads_q, x->q_len, p->head_dim_qk}},
         {.name = "k",
          .tensor = &args->k,
-         .dtype = p->dtype_k,
+         .element = fcl_dtype_size(p->dtype_k),
          .strides = a->k_strides,
          .start = &a->k_start,
          .end = &launch->k_end,
          .extents = {x->k_batch, s->heads_kv, x->k_len, p->head_dim_qk}},
         {.name = "v",
          .tensor = &args->v,
-         .dtype = p->dtype_v,
+         .element = fcl_dtype_size(p->dtype_v),
          .strides = a->v_strides,
          .start = &a->v_start,
          .end = &launch->v_end,
          .extents = {x->k_batch, s->heads_kv, x->k_len, p->head_dim_v}},
         {.name = "o",
          .tensor = &args->o,
-         .dtype = p->dtype_o,
+         .element = fcl_dtype_size(p->dtype_o),
          .strides = a->o_strides,
          .start = &a->o_start,
          .end = &launch->o_end,
@@ -377,8 +434,6 @@ static enum fcl_status prepare_tensors(const struct fcl_problem *p, const struct
         status = fcl_operand_prepare(p, &operands[i], reason, size);
     if (!status && (p->lse || p->pass == FCL_PASS_STATISTICS))
         status = prepare_lse(args, s, x, launch, reason, size);
-    if (!status && p->sink)
-        status = prepare_sinks(args, s, launch, reason, size);
     if (!status && fcl_problem_has_sequences(p))
         status = fcl_sequences_prepare(p, args, s, launch, reason, size);
     return status;
@@ -399,6 +454,9 @@ static void prepare_numbers(const struct fcl_problem *p, const struct fcl_shape 
     if (fcl_problem_bounds_left(p))
         a->first = (int32_t)fcl_max(shift - fcl_problem_reach_left(p), -s->q_len);
     a->unit = (scale != 0.0f ? scale : 1.0f / sqrtf((float)p->head_dim_qk)) * LOG2_E;
+    a->place = p->alibi ? (int32_t)shift : 0;
+    a->slope_heads = fcl_alibi_heads(s->heads_q);
+    a->slope_step = 8.0f / (float)a->slope_heads;
     a->cap = softcap * LOG2_E;
     a->cap_inverse = softcap > 0.0f ? 1.0f / a->cap : 0.0f;
 }
@@ -426,11 +484,11 @@ static enum fcl_status take_window(const struct fcl_problem *problem,
         p->window_left = args->window_left;
         p->window_right = args->window_right;
     }
-    if (p->window && s->q_len + s->k_len > POSITION_LIMIT)
-        return fcl_fail(
-            reason, size, FCL_UNSUPPORTED,
-            "shape.q_len + shape.k_len is %lld, with a window at most %lld are possible",
-            (long long)(s->q_len + s->k_len), (long long)POSITION_LIMIT);
+    if ((p->window || p->alibi) && s->q_len + s->k_len > POSITION_LIMIT)
+        return fcl_fail(reason, size, FCL_UNSUPPORTED,
+                        "shape.q_len + shape.k_len is %lld, with %s at most %lld are possible",
+                        (long long)(s->q_len + s->k_len), p->window ? "a window" : "alibi",
+                        (long long)POSITION_LIMIT);
     return FCL_OK;
 }
 
@@ -472,6 +530,8 @@ enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
         return FCL_OK;
     prepare_numbers(&p, &s, args, &launch->args);
     status = prepare_tensors(&p, &s, &x, args, launch, reason, size);
+    if (!status)
+        status = prepare_scores(&p, &s, args, launch, reason, size);
     prepare_order(&p, config, caps, &s, &launch->args);
     prepare_splits(&p, config, &s, &x, launch);
     return status ? status : prepare_grid(&p, config, caps, &s, &x, launch, reason, size);

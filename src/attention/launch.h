@@ -33,6 +33,9 @@ struct fcl_kernel_args {
     int32_t table_start, table_row, table_entries, page_count, page_size;
     uint32_t page_magic;
     int32_t page_shift;
+    int32_t slopes_start, place, slope_heads;
+    float slope_step;
+    int64_t bias_strides[4], bias_start, visible_strides[4], visible_start;
     int64_t score_pitch;
 };
 // Mesa's rusticl (22.3) does not count padding behind the last field.
@@ -54,7 +57,8 @@ struct fcl_launch {
     uint64_t row_groups;     // of the unfused softmax
     uint64_t score_groups;   // of the unfused scores
     uint64_t score_bytes;    // of the score matrix
-    uint64_t q_end, k_end, v_end, o_end, lse_end, sinks_end; // bytes that each buffer must have
+    // Bytes that each buffer must have.
+    uint64_t q_end, k_end, v_end, o_end, lse_end, sinks_end, slopes_end, bias_end, visible_end;
     uint64_t cu_q_end, cu_k_end, used_q_end, used_k_end, table_end;
 };
 
@@ -75,9 +79,10 @@ enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
 struct fcl_operand {
     const char *name;
     const struct fcl_tensor *tensor;
-    enum fcl_dtype dtype;
-    int64_t extents[4]; // batch, heads, length, dim
+    size_t element;     // bytes
+    int64_t extents[4]; // batch, heads, length, dim or keys
     int is_output;
+    int is_free;              // 1: neither the promised alignment nor `strided` concerns it
     int64_t *strides, *start; // where the kernel's arguments go
     uint64_t *end;            // bytes from the buffer's start to behind the last element
 };

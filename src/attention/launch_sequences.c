@@ -144,6 +144,7 @@ static void prepare_reach(const struct fcl_problem *p, const struct fcl_shape *s
                           struct fcl_kernel_args *a)
 {
     a->bottom = (int32_t)fcl_problem_shift(p, 0, 1);
+    a->place = 0;
     const int64_t right = a->bottom ? shape->q_len : shape->k_len;
     const int64_t left = a->bottom ? shape->k_len : shape->q_len;
     if (fcl_problem_bounds_right(p))

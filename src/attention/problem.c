@@ -7,6 +7,9 @@ static const char *const pass_words[] = {"fwd", "lse", NULL};
 static const char *const dtype_words[] = {"f32", "f16", "bf16", NULL};
 static const char *const mask_words[] = {"none", "causal-tl", "causal-br", "tl", "br", NULL};
 static const char *const layout_words[] = {"bhsd", "bshd", NULL};
+static const char *const bias_words[] = {"none", "f32", "f16", "bf16", NULL};
+static const char *const visible_words[] = {"none", "u8", NULL};
+static const char *const alibi_words[] = {"alibi=none", "alibi", "alibi=given", NULL};
 
 const struct fcl_problem_field fcl_problem_fields[] = {
 #define FCL_X(member, kind, key, smallest, largest, words) \
@@ -62,6 +65,19 @@ int64_t fcl_problem_shift(const struct fcl_problem *p, int64_t q_len, int64_t k_
 {
     const int bottom = p->mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT || p->mask == FCL_MASK_BOTTOM_RIGHT;
     return bottom ? k_len - q_len : 0;
+}
+
+enum fcl_dtype fcl_bias_dtype(enum fcl_bias bias)
+{
+    return bias == FCL_BIAS_F16 ? FCL_F16 : bias == FCL_BIAS_BF16 ? FCL_BF16 : FCL_F32;
+}
+
+int32_t fcl_alibi_heads(int64_t heads)
+{
+    int32_t power = 1;
+    while (power <= heads / 2)
+        power *= 2;
+    return power;
 }
 
 int fcl_problem_is_causal(const struct fcl_problem *p)
@@ -137,7 +153,7 @@ void fcl_problem_fill_defaults(struct fcl_problem *problem)
     }
     if (!problem->window || (problem->window_left == -1 && problem->window_right == -1))
         problem->window = 0, problem->window_left = problem->window_right = 0;
-    if (!problem->window && problem->mask >= FCL_MASK_TOP_LEFT &&
+    if (!problem->window && !problem->alibi && problem->mask >= FCL_MASK_TOP_LEFT &&
         problem->mask <= FCL_MASK_BOTTOM_RIGHT)
         problem->mask = FCL_MASK_NONE;
     if (problem->page > 0)
@@ -171,10 +187,12 @@ static enum fcl_status check_ranges(const struct fcl_problem *problem, char *rea
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
                         "heads_q is %lld; allowed are multiples of heads_kv, %lld",
                         (long long)problem->heads_q, (long long)problem->heads_kv);
-    if (problem->window && problem->mask == FCL_MASK_NONE)
+    if ((problem->window || problem->alibi) && problem->mask == FCL_MASK_NONE)
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
-                        "window is 1, but mask is none: a window is measured from where a query "
-                        "stands; allowed are causal-tl, causal-br, tl and br");
+                        "%s, but mask is none: %s is measured from where a query stands; allowed "
+                        "are causal-tl, causal-br, tl and br",
+                        problem->window ? "window is 1" : "the problem says alibi",
+                        problem->window ? "a window" : "its distance");
     return FCL_OK;
 }
 
@@ -267,5 +285,6 @@ int fcl_problem_same_kernel(const struct fcl_problem *a, const struct fcl_proble
            fcl_problem_bounds_left(a) == fcl_problem_bounds_left(b) &&
            fcl_problem_bounds_right(a) == fcl_problem_bounds_right(b) &&
            (a->softcap > 0) == (b->softcap > 0) && a->sink == b->sink && a->varlen == b->varlen &&
-           a->used == b->used && (a->page > 0) == (b->page > 0);
+           a->used == b->used && (a->page > 0) == (b->page > 0) && a->alibi == b->alibi &&
+           a->bias == b->bias && a->visible == b->visible;
 }

@@ -20,6 +20,12 @@ void fcl_layout_strides(enum fcl_layout layout, int64_t heads, int64_t length, i
 // Where query 0 stands among the keys by the problem's alignment: 0, or k_len - q_len.
 int64_t fcl_problem_shift(const struct fcl_problem *full, int64_t q_len, int64_t k_len);
 
+// The element type of a bias; F32 where there is none.
+enum fcl_dtype fcl_bias_dtype(enum fcl_bias bias);
+
+// The largest power of two up to a number of heads: those with slopes of the first series.
+int32_t fcl_alibi_heads(int64_t heads);
+
 int fcl_problem_is_causal(const struct fcl_problem *full);
 
 // Whether some keys to the left, or to the right, of a query's place may be hidden from it.

@@ -40,6 +40,9 @@ enum fcl_field_kind {
     X(window_left, SECOND, NULL, -1, FCL_COUNT_LIMIT, NULL)    \
     X(window_right, SECOND, NULL, -1, FCL_COUNT_LIMIT, NULL)   \
     X(softcap, NUMBER, "softcap=", 0, FCL_SOFTCAP_LIMIT, NULL) \
+    X(bias, CHOICE, "bias=", 0, 3, bias_words)                 \
+    X(alibi, CHOICE, "", 0, 2, alibi_words)                    \
+    X(visible, CHOICE, "mask=", 0, 1, visible_words)           \
     X(sink, FLAG, "sink", 0, 1, NULL)                          \
     X(varlen, FLAG, "varlen", 0, 1, NULL)                      \
     X(used, FLAG, "used", 0, 1, NULL)                          \

@@ -150,6 +150,9 @@ size_t fcl_problem_class(const struct fcl_problem *problem, enum fcl_implementat
                      (long long)window_bucket(full.window_right));
     if (full.softcap > 0)
         fcl_text_add(&out, " softcap=1"); // whatever it is
+    add_field(&out, &full, FIELD_bias);
+    add_field(&out, &full, FIELD_alibi);
+    add_field(&out, &full, FIELD_visible);
     add_field(&out, &full, FIELD_sink);
     add_field(&out, &full, FIELD_varlen);
     add_field(&out, &full, FIELD_used);

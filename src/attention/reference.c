@@ -19,9 +19,13 @@ struct inputs {
     int64_t q_first, k_first, v_first; // element where the head's first row of the sequence begins
     int64_t k_strides[4], v_strides[4];
     const struct fcl_reference *reference;
-    float *q, *line, *sums; // the query; one row of K or V; head_dim_v sums
-    double sink;            // a logit more, without a value; -INFINITY: none
-    double *scores;         // `visible` of them; later their exponentials
+    float *q, *line, *sums;            // the query; one row of K or V; head_dim_v sums
+    double sink;                       // a logit more, without a value; -INFINITY: none
+    double slope;                      // what a score loses for each key of distance
+    int64_t place;                     // where the query stands among the keys
+    int64_t bias_first, visible_first; // element where the row of the query begins
+    int64_t bias_step, visible_step;   // from one key to the next
+    double *scores;                    // `visible` of them; later their exponentials
 };
 
 int64_t fcl_reference_visible(const struct fcl_problem *p, int64_t i, int64_t *first)
@@ -36,24 +40,32 @@ int64_t fcl_reference_visible(const struct fcl_problem *p, int64_t i, int64_t *f
     return fcl_max(end - begin, 0);
 }
 
+// The standard slope of a head (Press et al. 2022): 2^(-8 (h + 1) / n); beyond the power of two n,
+// every second one of the series of 2 n.
+static double alibi_slope(int64_t head, int64_t heads)
+{
+    const int64_t n = fcl_alibi_heads(heads);
+    return head < n ? exp2(-8.0 * (double)(head + 1) / (double)n)
+                    : exp2(-8.0 * (double)(2 * (head - n) + 1) / (double)(2 * n));
+}
+
 float fcl_reference_scale(float scale, int head_dim_qk)
 {
     return scale != 0 ? scale : (float)(1 / sqrt((double)head_dim_qk));
 }
 
 // The tensor's strides, and the first element of a head's rows from `row` on of batch `b`.
-// Contiguous is [total, heads, dim] of varlen.
-static int64_t open_tensor(const struct fcl_problem *p, const struct fcl_host_tensor *tensor,
-                           int64_t heads, int64_t length, int dim, int64_t b, int64_t h,
+// `layout`: of a contiguous one.
+static int64_t open_tensor(enum fcl_layout layout, const struct fcl_host_tensor *tensor,
+                           int64_t heads, int64_t length, int64_t dim, int64_t b, int64_t h,
                            int64_t row, int64_t strides[4])
 {
     const int64_t *given = tensor->strides;
     if (given[0] == 0 && given[1] == 0 && given[2] == 0 && given[3] == 0)
-        fcl_layout_strides(p->varlen ? FCL_LAYOUT_BSHD : FCL_LAYOUT_BHSD, heads, length, dim,
-                           strides);
+        fcl_layout_strides(layout, heads, length, dim, strides);
     else
         for (int axis = 0; axis < 4; axis++)
-            strides[axis] = given[axis];
+            strides[axis] = given[axis] == FCL_BROADCAST ? 0 : given[axis];
     return b * strides[0] + h * strides[1] + row * strides[2];
 }
 
@@ -65,12 +77,39 @@ static void open_tensors(struct inputs *in, const struct fcl_sequence_rows *rows
     const int64_t key_head = h / (p->heads_q / p->heads_kv), one = p->varlen ? 0 : b;
     const int64_t page = p->page && r->sequences->page ? r->sequences->page : p->page;
     const int64_t keys = page ? page : p->k_len, key_batch = page ? 0 : one;
-    in->q_first = open_tensor(p, &r->q, p->heads_q, p->q_len, p->head_dim_qk, one, h, rows->q_first,
-                              q_strides);
-    in->k_first = open_tensor(p, &r->k, p->heads_kv, keys, p->head_dim_qk, key_batch, key_head,
+    const enum fcl_layout layout = p->varlen ? FCL_LAYOUT_BSHD : FCL_LAYOUT_BHSD;
+    in->q_first = open_tensor(layout, &r->q, p->heads_q, p->q_len, p->head_dim_qk, one, h,
+                              rows->q_first, q_strides);
+    in->k_first = open_tensor(layout, &r->k, p->heads_kv, keys, p->head_dim_qk, key_batch, key_head,
                               rows->k_first, in->k_strides);
-    in->v_first = open_tensor(p, &r->v, p->heads_kv, keys, p->head_dim_v, key_batch, key_head,
+    in->v_first = open_tensor(layout, &r->v, p->heads_kv, keys, p->head_dim_v, key_batch, key_head,
                               rows->k_first, in->v_strides);
+}
+
+// The tensors that say something of scores, element [sequence, head, query, key].
+static void open_scores(struct inputs *in, int64_t b, int64_t h, int64_t i)
+{
+    const struct fcl_problem *p = &in->problem;
+    const struct fcl_reference *r = in->reference;
+    int64_t strides[4];
+    in->bias_first =
+        open_tensor(FCL_LAYOUT_BHSD, &r->bias, p->heads_q, p->q_len, p->k_len, b, h, i, strides);
+    in->bias_step = strides[3];
+    in->visible_first =
+        open_tensor(FCL_LAYOUT_BHSD, &r->visible, p->heads_q, p->q_len, p->k_len, b, h, i, strides);
+    in->visible_step = strides[3];
+}
+
+// What is added to the score of a key; -INFINITY: it is hidden.
+static float added_to(const struct inputs *in, int64_t key)
+{
+    const struct fcl_reference *r = in->reference;
+    const unsigned char *visible = r->visible.data;
+    if (in->problem.visible && !visible[in->visible_first + key * in->visible_step])
+        return -INFINITY;
+    return in->problem.bias
+               ? fcl_element_load(r->bias.data, r->bias.dtype, in->bias_first + key * in->bias_step)
+               : 0;
 }
 
 // Lists the keys that query i sees; 0 when there is no memory.
@@ -80,17 +119,27 @@ static int list_keys(struct inputs *in, int64_t i)
     const int64_t count = fcl_reference_visible(&in->problem, i, &first);
     in->keys = malloc((size_t)fcl_max(count, 1) * sizeof *in->keys);
     for (int64_t j = first; in->keys != NULL && j < first + count; j++)
-        if (!in->problem.page ||
-            fcl_sequences_page(&in->problem, in->reference->sequences, in->sequence, j) >= 0)
+        if ((!in->problem.page ||
+             fcl_sequences_page(&in->problem, in->reference->sequences, in->sequence, j) >= 0) &&
+            added_to(in, j) != -INFINITY)
             in->keys[in->visible++] = j;
     return in->keys != NULL;
+}
+
+// Whether everything is there that is added to scores.
+static int has_added(const struct fcl_reference *reference, const struct fcl_problem *problem)
+{
+    return (!problem->sink || reference->sinks != NULL) &&
+           (problem->alibi != FCL_ALIBI_GIVEN || reference->slopes != NULL) &&
+           (!problem->bias || problem->k_len == 0 ||
+            (reference->bias.data != NULL &&
+             reference->bias.dtype == fcl_bias_dtype(problem->bias))) &&
+           (!problem->visible || problem->k_len == 0 || reference->visible.data != NULL);
 }
 
 static int are_usable(const struct fcl_reference *reference, const struct fcl_problem *problem,
                       int64_t visible, const struct fcl_reference_row *row)
 {
-    if (problem->sink && reference->sinks == NULL)
-        return 0;
     const int reads_v = row->o != NULL || row->magnitude != NULL;
     if (reference->q.data == NULL || reference->q.dtype != problem->dtype_q)
         return 0;
@@ -111,6 +160,18 @@ static void close_inputs(struct inputs *in)
     free(in->keys);
 }
 
+static void find_numbers(struct inputs *in, int64_t h, int64_t i)
+{
+    const struct fcl_problem *p = &in->problem;
+    const struct fcl_reference *r = in->reference;
+    in->scale = fcl_reference_scale(r->scale, p->head_dim_qk);
+    in->sink = p->sink ? (double)r->sinks[h] : -INFINITY;
+    in->softcap = r->softcap != 0 ? r->softcap : (float)p->softcap;
+    in->place = i + fcl_problem_shift(p, p->q_len, p->k_len);
+    if (p->alibi)
+        in->slope = p->alibi == FCL_ALIBI_GIVEN ? (double)r->slopes[h] : alibi_slope(h, p->heads_q);
+}
+
 // On OK, close_inputs is due.
 static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_t b, int64_t h,
                                    int64_t i, const struct fcl_reference_row *row,
@@ -123,10 +184,12 @@ static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_
     struct fcl_problem *p = &in->problem;
     struct fcl_sequence_rows rows;
     if (b < 0 || b >= p->batch || h < 0 || h >= p->heads_q || i < 0 ||
-        fcl_sequences_rows(p, reference->sequences, b, &rows) != FCL_OK || i >= rows.q_len)
+        fcl_sequences_rows(p, reference->sequences, b, &rows) != FCL_OK || i >= rows.q_len ||
+        !has_added(reference, p))
         return FCL_INVALID_ARGUMENT;
     int64_t strides[4];
     open_tensors(in, &rows, b, h, strides);
+    open_scores(in, b, h, i);
     p->q_len = rows.q_len;
     p->k_len = rows.k_len;
     if (!list_keys(in, i))
@@ -135,9 +198,7 @@ static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_
         close_inputs(in);
         return FCL_INVALID_ARGUMENT;
     }
-    in->scale = fcl_reference_scale(reference->scale, p->head_dim_qk);
-    in->sink = p->sink ? (double)reference->sinks[h] : -INFINITY;
-    in->softcap = reference->softcap != 0 ? reference->softcap : (float)p->softcap;
+    find_numbers(in, h, i);
     in->q = malloc((size_t)p->head_dim_qk * sizeof *in->q);
     in->line = malloc((size_t)fcl_max(p->head_dim_qk, p->head_dim_v) * sizeof *in->line);
     in->sums = calloc((size_t)p->head_dim_v, sizeof *in->sums);
@@ -178,22 +239,30 @@ static void load_v(const struct inputs *in, int64_t j)
                          in->problem.head_dim_v, in->line);
 }
 
-static double exact_score(const struct inputs *in)
+// Keys between where the query stands and visible key number j.
+static int64_t distance(const struct inputs *in, int64_t j)
+{
+    return llabs(in->place - in->keys[j]);
+}
+
+static double exact_score(const struct inputs *in, int64_t j)
 {
     double dot = 0;
     for (int d = 0; d < in->problem.head_dim_qk; d++)
         dot += (double)in->q[d] * (double)in->line[d];
     const double s = (double)in->scale * dot, cap = (double)in->softcap;
-    return cap > 0 ? cap * tanh(s / cap) : s;
+    return (cap > 0 ? cap * tanh(s / cap) : s) + (double)added_to(in, in->keys[j]) -
+           in->slope * (double)distance(in, j);
 }
 
-static double float_score(const struct inputs *in)
+static double float_score(const struct inputs *in, int64_t j)
 {
     float dot = 0;
     for (int d = 0; d < in->problem.head_dim_qk; d++)
         dot += in->q[d] * in->line[d];
     const float s = in->scale * dot, cap = in->softcap;
-    return (double)(cap > 0 ? cap * tanhf(s / cap) : s);
+    const float capped = cap > 0 ? cap * tanhf(s / cap) : s;
+    return (double)(capped + added_to(in, in->keys[j]) - (float)in->slope * (float)distance(in, j));
 }
 
 // Below the largest score by this much, a key weighs less than 2e-14: its score matters to nothing.
@@ -211,13 +280,13 @@ static double limit_of(const struct inputs *in, double largest)
 
 // Fills in->scores and row->score_limit; returns the maximum. A NaN is in no maximum; the
 // exponentials carry it on.
-static double fill_scores(const struct inputs *in, double (*score)(const struct inputs *),
+static double fill_scores(const struct inputs *in, double (*score)(const struct inputs *, int64_t),
                           struct fcl_reference_row *row)
 {
     double largest = in->sink;
     for (int64_t j = 0; j < in->visible; j++) {
         load_k(in, j);
-        double s = score(in);
+        double s = score(in, j);
         if (s < FCL_SCORE_FLOOR)
             s = FCL_SCORE_FLOOR;
         if (s > largest)

@@ -77,11 +77,27 @@ static enum fcl_status make_workspace(const struct fcl_plan *plan, struct fcl_at
     return code ? fcl_cl_fail(plan->device, code, "clCreateBuffer") : FCL_OK;
 }
 
+// What a problem needs beside Q, K, V and O; NULL: nothing.
+static const char *missing_argument(const struct fcl_problem *problem)
+{
+    if (problem->lse || problem->pass == FCL_PASS_STATISTICS)
+        return "LSE";
+    if (problem->sink)
+        return "sinks";
+    if (problem->alibi == FCL_ALIBI_GIVEN)
+        return "slopes";
+    if (fcl_problem_has_sequences(problem))
+        return "lengths of sequences";
+    if (problem->bias)
+        return "a bias";
+    return problem->visible ? "a mask tensor" : NULL;
+}
+
 enum fcl_status fcl_attention_run(fcl_device *device, cl_command_queue queue, cl_mem q, cl_mem k,
                                   cl_mem v, cl_mem o, const struct fcl_problem *problem,
                                   cl_event *event)
 {
-    struct fcl_problem full;
+    struct fcl_problem full = {0};
     struct fcl_plan *plan;
     char reason[256];
     if (!device)
@@ -89,15 +105,10 @@ enum fcl_status fcl_attention_run(fcl_device *device, cl_command_queue queue, cl
     enum fcl_status status =
         problem ? fcl_problem_complete(problem, &full, reason, sizeof reason)
                 : fcl_fail(reason, sizeof reason, FCL_INVALID_ARGUMENT, "problem is NULL");
-    if (!status && (full.lse || full.pass == FCL_PASS_STATISTICS))
+    const char *more = missing_argument(&full);
+    if (!status && more)
         status = fcl_fail(reason, sizeof reason, FCL_INVALID_ARGUMENT,
-                          "the simple call has no place for LSE; use a plan");
-    if (!status && full.sink)
-        status = fcl_fail(reason, sizeof reason, FCL_INVALID_ARGUMENT,
-                          "the simple call has no place for sinks; use a plan");
-    if (!status && fcl_problem_has_sequences(&full))
-        status = fcl_fail(reason, sizeof reason, FCL_INVALID_ARGUMENT,
-                          "the simple call has no place for lengths of sequences; use a plan");
+                          "the simple call has no place for %s; use a plan", more);
     if (status)
         return fcl_device_fail(device, status, "%s", reason);
     status = find_plan(device, &full, &plan);

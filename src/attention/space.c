@@ -83,7 +83,7 @@ struct fcl_local_layout fcl_local_layout(const struct fcl_config *config,
     layout.right = held * row_pad;
     layout.scores = layout.right + 2 * layout.right_floats;
     layout.parts = layout.scores + (forward ? config->block_n * row_pad : 0);
-    layout.total = layout.parts + groups * config->block_m;
+    layout.total = layout.parts + groups * config->block_m + (problem->visible ? 4 : 0); // votes
     return layout;
 }
 
@@ -215,8 +215,9 @@ static enum fcl_status shape_wgmma(const struct fcl_config *c, const struct fcl_
     if (status)
         return status;
     REQUIRE(p->pass == FCL_PASS_FORWARD, "nvidia_wgmma has no statistics pass; nvidia_mma has one");
-    REQUIRE(p->softcap <= 0 && !p->sink,
-            "nvidia_wgmma has no softcap and no sinks; nvidia_mma has them");
+    REQUIRE(p->softcap <= 0 && !p->sink && !p->alibi && !p->bias && !p->visible,
+            "nvidia_wgmma has no softcap, no sinks, no alibi, no bias and no mask tensor; "
+            "nvidia_mma has them");
     REQUIRE(!fcl_problem_has_sequences(p),
             "nvidia_wgmma takes sequences of one length only; nvidia_mma takes others");
     REQUIRE(p->head_dim_qk <= 256 && p->head_dim_v <= 256 && p->head_dim_v % 8 == 0,

@@ -38,7 +38,12 @@
     X(AT_VALUES, l->values)                                 \
     X(RIGHT_FLOATS, l->right_floats)                        \
     X(VALUE_KEYS, l->value_keys)                            \
-    X(LOCAL_FLOATS, l->total)
+    X(LOCAL_FLOATS, l->total)                               \
+    X(ALIBI, p->alibi != FCL_ALIBI_NONE)                    \
+    X(SLOPES_GIVEN, p->alibi == FCL_ALIBI_GIVEN)            \
+    X(BIAS, p->bias != FCL_BIAS_NONE)                       \
+    X(DTYPE_BIAS, (int)fcl_bias_dtype(p->bias))             \
+    X(VISIBLE, p->visible)
 
 // Appends the label, such as fwd_f16_d128_causal__vector_m64n64l16k4c4: a C identifier.
 void fcl_spec_label(const struct fcl_problem *problem, const struct fcl_config *config,

@@ -87,6 +87,20 @@ same() {
     report "$1" $result
 }
 
+# judge NAME TYPE Q-SHAPE K-SHAPE V-SHAPE [RUN-OPTION...]: makes the inputs, runs, and compares.
+judge() {
+    name=$1
+    kind=$2
+    shift 2
+    npy make q.npy "$kind" "$1" 11 --version $((tests % 3 + 1))
+    npy make k.npy "$kind" "$2" 12
+    npy make v.npy "$kind" "$3" 13
+    shift 3
+    on run --q q.npy --k k.npy --v v.npy -o o.npy --check --rows 0 "$@"
+    expect "$name: runs" 0
+    check "$name: right" npy judge q.npy k.npy v.npy o.npy "$@"
+}
+
 # workers: how many worker processes of these tests there are. Their command line names a folder
 # in TMPDIR, which is a folder of these tests.
 workers() {

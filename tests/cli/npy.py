@@ -2,13 +2,14 @@
 """Makes .npy files, good and bad, and judges the results of `flashcl run` by attention in plain
 Python: the standard library only.
 
-  npy.py make FILE f4|f2|bf16 SHAPE SEED [--nan N]
+  npy.py make FILE f4|f2|bf16|u1|b1 SHAPE SEED [--nan N]
                                               numbers in (-1, 1), the last N rows NaN; SHAPE as 2,3,4
   npy.py ints FILE SHAPE V,V,...              i4 numbers
   npy.py spoil FILE KIND                      a file that must be refused; see KINDS
   npy.py kinds                                the kinds, one a line
-  npy.py judge Q K V O [--lse L] [--causal tl|br] [--align tl|br] [--window L,R] [--softcap C] [--sinks S.npy]
-               [--cu-q F.npy] [--cu-k F.npy] [--used-q F.npy] [--used-k F.npy] [--table F.npy] [--scale S] [--layout bshd] [--bf16]
+  npy.py judge Q K V O [--lse L] [--causal tl|br] [--align tl|br] [--window L,R] [--softcap C] [--alibi] [--slopes S.npy]
+               [--bias B.npy] [--mask M.npy] [--sinks S.npy] [--cu-q F.npy] [--cu-k F.npy] [--used-q F.npy] [--used-k F.npy]
+               [--table F.npy] [--scale S] [--layout bshd] [--bf16]
   npy.py header FILE                          type and shape
 """
 import argparse
@@ -29,6 +30,8 @@ def encode(kind, values):
         return struct.pack("<%df" % len(values), *values)
     if kind == "f2":
         return struct.pack("<%de" % len(values), *values)
+    if kind in ("u1", "b1"):
+        return bytes(v > -0.3 for v in values)
     return struct.pack("<%dH" % len(values), *(bf16_bits(v) for v in values))
 
 
@@ -53,7 +56,7 @@ def make(path, kind, shape, seed, version=(1, 0), nan_rows=0):
     values = [generator.uniform(-1, 1) for _ in range(count(shape))]
     for i in range(len(values) - nan_rows * shape[-1], len(values)):
         values[i] = math.nan
-    descr = {"f4": "<f4", "f2": "<f2", "bf16": "<u2"}[kind]
+    descr = {"f4": "<f4", "f2": "<f2", "bf16": "<u2", "u1": "|u1", "b1": "|b1"}[kind]
     with open(path, "wb") as out:
         out.write(header(literal(descr, shape), version) + encode(kind, values))
 
@@ -104,7 +107,7 @@ def read(path, bf16=False):
     assert start % 64 == 0, "the data is not aligned to 64 bytes"
     fields = ast.literal_eval(data[8 + length_size:start].decode())
     n = count(fields["shape"])
-    code = {"<f4": "f", "<f2": "e", "<u2": "H", "<i4": "i"}[fields["descr"]]
+    code = {"<f4": "f", "<f2": "e", "<u2": "H", "<i4": "i", "|u1": "B", "|b1": "?"}[fields["descr"]]
     values = struct.unpack("<%d%s" % (n, code), data[start:])
     if code == "H":
         assert bf16, "u2 without --bf16"
@@ -127,11 +130,12 @@ def view(shape, values, layout):
     return (b, h, n, d), lambda i, j, k: values[((i * h + j) * n + k) * d:][:d]
 
 
-def attention_row(q, keys, values, scale, width, cap, sink):
+def attention_row(q, keys, values, scale, width, cap, added, sink):
     """One row by definition; no keys give zeros and -inf."""
     scores = [scale * math.fsum(x * y for x, y in zip(q, k)) for k in keys]
     if cap:
         scores = [cap * math.tanh(s / cap) for s in scores]
+    scores = [s + x for s, x in zip(scores, added)]
     if not scores:
         return [0.0] * width, sink
     top = max(scores + [sink])
@@ -141,9 +145,34 @@ def attention_row(q, keys, values, scale, width, cap, sink):
     return row, top + math.log(total)
 
 
+def place_of(args, i, n, m):
+    """Where query i of n stands among m keys."""
+    return i + (m - n if "br" in (args.causal, args.align) else 0)
+
+
+def standard_slopes(n):
+    """As in the code of Press et al."""
+    if math.log2(n).is_integer():
+        start = 2 ** (-(2 ** -(math.log2(n) - 3)))
+        return [start ** (i + 1) for i in range(n)]
+    below = 2 ** math.floor(math.log2(n))
+    return standard_slopes(below) + standard_slopes(2 * below)[0::2][:n - below]
+
+
+def spread(path, shape):
+    """A function (b, h, n, m) -> element of an array that is broadcast as NumPy does."""
+    _, own, values = read(path, True)
+    own = (1,) * (len(shape) - len(own)) + tuple(own)
+    if len(shape) == 3:
+        own, shape = (own[0], 1) + own[1:], (shape[0], 1) + shape[1:]
+    own = (1,) * (4 - len(own)) + own
+    steps = [0 if n == 1 else count(own[i + 1:]) for i, n in enumerate(own)]
+    return lambda *index: values[sum(i * s for i, s in zip(index, steps))]
+
+
 def visible(args, i, n, m):
     """The keys that query i of n sees among m."""
-    place = i + (m - n if "br" in (args.causal, args.align) else 0)
+    place = place_of(args, i, n, m)
     left, right = map(int, args.window.split(",")) if args.window else (-1, -1)
     return [j for j in range(m) if not (args.causal and j > place or left >= 0 and j < place - left
                                         or right >= 0 and j > place + right)]
@@ -196,18 +225,25 @@ def judge(args):
         assert descr == "<f4" and tuple(shape) == expected, "lse has the wrong type or shape"
     worst = 0.0
     sinks = read(args.sinks)[2] if args.sinks else None
+    slopes = read(args.slopes)[2] if args.slopes else standard_slopes(h) if args.alibi else [0] * h
+    scores_shape = ((n, m), (b, n, m), (b, h, n, m))[len(shapes[0]) - 2]
+    bias = spread(args.bias, scores_shape) if args.bias else None
+    mask = spread(args.mask, scores_shape) if args.mask else lambda *index: 1
     scale = args.scale if args.scale is not None else 1 / math.sqrt(d)
     sequences = Sequences(args, ((b, h, n, d), (pages, kv, m, d)))
     rest = {(i, j, r) for i in range(b) for j in range(h) for r in range(n)}
     for i, j in ((i, j) for i in range(sequences.count) for j in range(h)):
         rows, keys = sequences.lengths(i)
         for r in range(rows):
-            seen = [sequences.key(i, x) for x in visible(args, r, rows, keys)]
+            shown = [x for x in visible(args, r, rows, keys) if mask(i, j, r, x)]
+            added = [-slopes[j] * abs(place_of(args, r, rows, keys) - x) + (bias(i, j, r, x) if bias else 0)
+                     for x in shown]
+            seen = [sequences.key(i, x) for x in shown]
             batch, place = sequences.query(i, r)
             rest.discard((batch, j, place))
             head = j // (h // kv)
             row, total = attention_row(q(batch, j, place), [k(x, head, y) for x, y in seen],
-                                       [v(x, head, y) for x, y in seen], scale, dv, args.softcap,
+                                       [v(x, head, y) for x, y in seen], scale, dv, args.softcap, added,
                                        sinks[j] if sinks else -math.inf)
             got = o(batch, j, place)
             worst = max([worst] + [abs(x - y) for x, y in zip(row, got)])
@@ -226,7 +262,7 @@ def main():
     verbs = parser.add_subparsers(dest="verb", required=True)
     one = verbs.add_parser("make")
     one.add_argument("path")
-    one.add_argument("kind", choices=["f4", "f2", "bf16"])
+    one.add_argument("kind", choices=["f4", "f2", "bf16", "u1", "b1"])
     one.add_argument("shape")
     one.add_argument("seed", type=int)
     one.add_argument("--version", type=int, default=1)
@@ -247,6 +283,10 @@ def main():
     one.add_argument("--align", choices=["tl", "br"])
     one.add_argument("--window")
     one.add_argument("--softcap", type=float)
+    one.add_argument("--alibi", action="store_true")
+    one.add_argument("--slopes")
+    one.add_argument("--bias")
+    one.add_argument("--mask")
     one.add_argument("--sinks")
     for name in ("cu-q", "cu-k", "used-q", "used-k", "table"):
         one.add_argument("--" + name)

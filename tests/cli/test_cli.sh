@@ -198,20 +198,6 @@ test_npy_errors() {
     check "which stays one" test -c /dev/null
 }
 
-# judge NAME TYPE Q-SHAPE K-SHAPE V-SHAPE [RUN-OPTION...]: makes the inputs, runs, and compares.
-judge() {
-    name=$1
-    kind=$2
-    shift 2
-    npy make q.npy "$kind" "$1" 11 --version $((tests % 3 + 1))
-    npy make k.npy "$kind" "$2" 12
-    npy make v.npy "$kind" "$3" 13
-    shift 3
-    on run --q q.npy --k k.npy --v v.npy -o o.npy --check --rows 0 "$@"
-    expect "$name: runs" 0
-    check "$name: right" npy judge q.npy k.npy v.npy o.npy "$@"
-}
-
 test_run() {
     judge "f4, rank 2" f4 9,8 13,8 13,8
     judge "f2, rank 3, DV != D" f2 2,9,8 2,13,8 2,13,5

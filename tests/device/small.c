@@ -23,6 +23,8 @@ static const struct {
     {"fwd h2/1 q21 k38 d10/6 f32 causal-br lse", "vector_m8n32l4k4c4", FCL_FUSED},
     {"fwd q11 k38 d10/6 f16 none strided guard-v", "vector_m4n32l4k4c4p2", FCL_FUSED},
     {"fwd q21 k40 d10/6 f32 br win=3,2 lse", "generic_m16n16w64r4d10", FCL_FUSED},
+    {"fwd h2/1 q21 k70 d10/6 f32 alibi bias=f16 mask=u8 br lse", "generic_m16n16w64r4d10",
+     FCL_FUSED},
     {"fwd q4 k37 d10/6 f32 causal-br lse", "vector_m4n32l4k4c4", FCL_UNFUSED},
     {"fwd b3 h2/1 q9 k21 d10/6 f32 causal-br varlen used", "generic_m16n16w64r4d10", FCL_FUSED},
     {"fwd b3 h2/1 q3 k21 d10/6 f32 causal-br varlen page=4", "generic_m16n16w64r4d10", FCL_FUSED},

@@ -127,6 +127,18 @@ static void plans_are_checked(void **state)
           .alignment = 3},
          FCL_INVALID_ARGUMENT,
          "align"},
+        {{.struct_size = sizeof(struct fcl_problem),
+          .heads_q = 1,
+          .head_dim_qk = 64,
+          .alibi = FCL_ALIBI_STANDARD},
+         FCL_INVALID_ARGUMENT,
+         "mask is none"},
+        {{.struct_size = sizeof(struct fcl_problem),
+          .heads_q = 1,
+          .head_dim_qk = 64,
+          .bias = (enum fcl_bias)4},
+         FCL_INVALID_ARGUMENT,
+         "bias is 4"},
     };
     NEED_DEVICE();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -469,9 +481,20 @@ static void simple_call_keeps_its_plans(void **state)
     assert_string_equal(opencl.capture.text, "");
     assert_int_equal(clWaitForEvents(1, &event), CL_SUCCESS);
     clReleaseEvent(event);
-    problem.lse = 1;
-    expect_error(fcl_attention_run(opencl.device, opencl.queue, l.q, l.k, l.v, l.o, &problem, NULL),
-                 FCL_INVALID_ARGUMENT, "LSE");
+    static const char *const more[][2] = {{"lse", "LSE"},
+                                          {"sink", "sinks"},
+                                          {"alibi=given", "slopes"},
+                                          {"bias=f32", "a bias"},
+                                          {"mask=u8", "a mask tensor"}};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        char text[96], words[64];
+        snprintf(text, sizeof text, "fwd b2 h4/2 q8 k16 d32 causal-br %s", more[i][0]);
+        snprintf(words, sizeof words, "has no place for %s", more[i][1]);
+        assert_int_equal(fcl_problem_parse(text, &problem, NULL, 0), FCL_OK);
+        expect_error(
+            fcl_attention_run(opencl.device, opencl.queue, l.q, l.k, l.v, l.o, &problem, NULL),
+            FCL_INVALID_ARGUMENT, words);
+    }
     expect_error(fcl_attention_run(opencl.device, opencl.queue, l.q, l.k, l.v, l.o, NULL, NULL),
                  FCL_INVALID_ARGUMENT, "problem is NULL");
     free_launch(&l);

@@ -394,7 +394,8 @@ static void unfused_baseline(void **state)
                                            "fwd h2 q5 k0 d16 lse",
                                            "fwd h2 q80 k133 d20 br win=20,9 lse",
                                            "fwd h2 q47 k80 d20 causal-br softcap=3 lse",
-                                           "fwd h4/2 q80 k47 d20 causal-br sink lse"};
+                                           "fwd h4/2 q80 k47 d20 causal-br sink lse",
+                                           "fwd h3 q47 k80 d20 br alibi bias=f16 mask=u8 lse"};
     for (size_t n = 0; n < sizeof problems / sizeof *problems; n++) {
         char configs[TEST_CONFIGS][96];
         struct test_attention a;
@@ -511,6 +512,13 @@ static const struct {
     {"fwd b2 h12/2 q5 k999 d128 f16 causal-br sink lse", "nvidia_mma_m16n64w32g1s16", 0},
     {"fwd b1 h4 q333 k150 d128 bf16 causal-br sink lse", "nvidia_mma_m128n64w128", 0},
     {"fwd b2 h12/2 q3 k999 d128 f16 br win=300,-1 lse", "nvidia_mma_m16n64w32g1s16", 0},
+    {"fwd b2 h6/2 q150 k333 d64 f16 causal-br alibi lse", "nvidia_mma_m128n64w128", -0.3f},
+    {"fwd b2 h12/2 q5 k999 d128 bf16 br alibi=given lse", "nvidia_mma_m16n64w32g1s16", 0},
+    {"fwd b2 h6/2 q150 k333 d64 f16 causal-br bias=f16 lse", "nvidia_mma_m128n64w128", -0.3f},
+    {"fwd b2 h12/2 q5 k999 d128 bf16 br bias=f32 alibi lse", "nvidia_mma_m16n64w32g1s16", 0},
+    {"fwd b2 h6/2 q150 k333 d64 f16 causal-br mask=u8 lse", "nvidia_mma_m128n32w128", -0.3f},
+    {"fwd b2 h6/2 q150 k333 d64 f16 mask=u8 lse", "nvidia_mma_m64n32w128q1t2", 0},
+    {"fwd b2 h12/2 q5 k999 d128 bf16 bias=f32 mask=u8 lse", "nvidia_mma_m16n32w32g1s16", 0},
 };
 
 static void configurations_of_matrix_units(void **state)

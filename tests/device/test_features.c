@@ -1,6 +1,6 @@
-// What may be added to plain attention - windows, caps, sinks - on every usable family against the
-// double-precision reference. Numbers in comments are rows of the list of inputs that broke other
-// implementations.
+// What may be added to plain attention - windows, caps, slopes, sinks - on every
+// usable family against the double-precision reference. Numbers in comments are rows of the list of
+// inputs that broke other implementations.
 #include "cmocka_all.h"
 
 #include <math.h>
@@ -69,6 +69,26 @@ static void softcaps(void **state)
     test_attention_free(&a);
 }
 
+// 27: slopes of a power of two of heads and of other counts, from either corner, on both sides of
+// where a query stands, with packed heads, split keys and what else meets a score.
+static void slopes(void **state)
+{
+    (void)state;
+    TEST_PROBLEMS(
+        &opencl, "fwd b2 h3 q70 k133 d20 causal-br alibi lse", "fwd h6/2 q133 k70 d20 br alibi lse",
+        "fwd h12/3 q3 k200 d16 tl alibi lse", "fwd h40/8 q2 k200 d16 br alibi lse",
+        "fwd h4 q70 k133 d24 f16 tl alibi", "fwd h6/2 q3 k200 d16 causal-br alibi=given lse",
+        "fwd b2 h2 q40 k70 d24 bf16 br alibi=given", "fwd h6/2 q5 k0 d16 br alibi lse",
+        "lse h3 q70 k133 d20 tl alibi", "fwd h3 q70 k133 d20 br win=30,9 softcap=4 alibi sink lse");
+    struct test_attention a;
+    test_attention_init(&a, "fwd h3 q40 k70 d24 tl alibi=given lse");
+    a.slopes[0] = 3e37f; // all but the nearest key are at the floor
+    a.slopes[1] = 0.0f;
+    a.slopes[2] = -0.5f;
+    test_attention_everywhere(&opencl, &a);
+    test_attention_free(&a);
+}
+
 // 6: sinks, also of rows without keys, packed heads, split keys and no keys at all.
 static void sinks(void **state)
 {
@@ -90,9 +110,8 @@ static void sinks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows),
-        cmocka_unit_test(windows_are_arguments),
-        cmocka_unit_test(softcaps),
+        cmocka_unit_test(windows),  cmocka_unit_test(windows_are_arguments),
+        cmocka_unit_test(softcaps), cmocka_unit_test(slopes),
         cmocka_unit_test(sinks),
     };
     if (!test_opencl_open(&opencl, NULL))

@@ -3,7 +3,9 @@
 
 #include "attention.h"
 
-#define BUFFERS 5 // q, k, v, o, lse
+static const char *const buffer_names[] = {"q",     "k",      "v",    "o",      "lse",
+                                           "sinks", "slopes", "bias", "visible"};
+#define BUFFERS (sizeof buffer_names / sizeof *buffer_names)
 
 static cl_kernel build(const struct test_opencl *opencl, const struct fcl_generated *generated)
 {
@@ -21,16 +23,37 @@ static cl_kernel build(const struct test_opencl *opencl, const struct fcl_genera
 static void make_buffers(const struct test_opencl *opencl, const struct test_attention *a,
                          size_t lse_bytes, cl_mem buffers[BUFFERS])
 {
-    const struct test_tensor *tensors[4] = {&a->q, &a->k, &a->v, &a->o};
-    for (int i = 0; i < BUFFERS; i++) {
+    const size_t heads = (size_t)a->problem.heads_q * sizeof(float);
+    const struct {
+        const void *data;
+        size_t bytes;
+    } contents[BUFFERS] = {{a->q.data, a->q.bytes},
+                           {a->k.data, a->k.bytes},
+                           {a->v.data, a->v.bytes},
+                           {NULL, a->o.bytes},
+                           {NULL, lse_bytes},
+                           {a->sinks, heads},
+                           {a->slopes, heads},
+                           {a->bias.data, a->bias.bytes},
+                           {a->visible.data, a->visible.bytes}};
+    for (size_t i = 0; i < BUFFERS; i++) {
         cl_int code;
-        const size_t bytes = i < 4 ? tensors[i]->bytes : lse_bytes;
+        const size_t bytes = contents[i].bytes ? contents[i].bytes : 4;
         buffers[i] = clCreateBuffer(opencl->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
         assert_int_equal(code, CL_SUCCESS);
-        if (i < 3)
-            clEnqueueWriteBuffer(opencl->queue, buffers[i], CL_TRUE, 0, bytes, tensors[i]->data, 0,
+        if (contents[i].data)
+            clEnqueueWriteBuffer(opencl->queue, buffers[i], CL_TRUE, 0, bytes, contents[i].data, 0,
                                  NULL, NULL);
     }
+}
+
+static const cl_mem *find_buffer(const char *name, const cl_mem buffers[BUFFERS])
+{
+    for (size_t i = 0; i < BUFFERS; i++)
+        if (!strcmp(buffer_names[i], name))
+            return &buffers[i];
+    fail_msg("%s is no known argument", name);
+    return NULL;
 }
 
 static void launch(const struct test_opencl *opencl, cl_kernel kernel,
@@ -40,7 +63,7 @@ static void launch(const struct test_opencl *opencl, cl_kernel kernel,
         const struct fcl_argument *x = &generated->arguments[i];
         const int is_buffer = x->kind == FCL_ARGUMENT_BUFFER;
         assert_int_equal(clSetKernelArg(kernel, i, is_buffer ? sizeof(cl_mem) : x->size,
-                                        is_buffer ? (const void *)&buffers[i] : x->bytes),
+                                        is_buffer ? find_buffer(x->name, buffers) : x->bytes),
                          CL_SUCCESS);
     }
     const size_t global = generated->groups * generated->group_size;
@@ -49,47 +72,57 @@ static void launch(const struct test_opencl *opencl, cl_kernel kernel,
                      CL_SUCCESS);
 }
 
-// What generate writes is what a plan runs: it gives the reference's result.
-static void generated_source_runs_anywhere(void **state)
+static void run(struct test_opencl *opencl, const char *problem, cl_uint argument_count)
 {
-    struct test_opencl opencl;
     struct test_attention a;
     struct fcl_generated generated;
     cl_mem buffers[BUFFERS];
-    const size_t lse_bytes = 4 * 20 * sizeof(float);
-    (void)state;
-    if (!test_opencl_open(&opencl, NULL))
-        skip();
-    test_attention_init(&a, "fwd h4/2 q20 k37 d40 causal-br lse");
-    assert_int_equal(fcl_attention_generate(&a.problem, fcl_device_caps(opencl.device), NULL, NULL,
+    test_attention_init(&a, problem);
+    const size_t lse_bytes = (size_t)(a.problem.heads_q * a.problem.q_len) * sizeof(float);
+    assert_int_equal(fcl_attention_generate(&a.problem, fcl_device_caps(opencl->device), NULL, NULL,
                                             &generated, NULL, 0),
                      FCL_OK);
-    cl_kernel kernel = build(&opencl, &generated);
-    make_buffers(&opencl, &a, lse_bytes, buffers);
-    launch(&opencl, kernel, &generated, buffers);
-    clEnqueueReadBuffer(opencl.queue, buffers[3], CL_TRUE, 0, a.o.bytes, a.o.data, 0, NULL, NULL);
-    clEnqueueReadBuffer(opencl.queue, buffers[4], CL_TRUE, 0, lse_bytes, a.lse, 0, NULL, NULL);
+    assert_int_equal(generated.argument_count, argument_count);
+    cl_kernel kernel = build(opencl, &generated);
+    make_buffers(opencl, &a, lse_bytes, buffers);
+    launch(opencl, kernel, &generated, buffers);
+    clEnqueueReadBuffer(opencl->queue, buffers[3], CL_TRUE, 0, a.o.bytes, a.o.data, 0, NULL, NULL);
+    clEnqueueReadBuffer(opencl->queue, buffers[4], CL_TRUE, 0, lse_bytes, a.lse, 0, NULL, NULL);
     assert_true(test_attention_compare(&a, 0).ratio <= 1.0);
-    for (int i = 0; i < BUFFERS; i++)
+    for (size_t i = 0; i < BUFFERS; i++)
         clReleaseMemObject(buffers[i]);
     clReleaseKernel(kernel);
     fcl_generated_free(&generated);
     fcl_generated_free(&generated);
     test_attention_free(&a);
+}
+
+// What generate writes is what a plan runs: it gives the reference's result.
+static void generated_source_runs_anywhere(void **state)
+{
+    struct test_opencl opencl;
+    (void)state;
+    if (!test_opencl_open(&opencl, NULL))
+        skip();
+    run(&opencl, "fwd h4/2 q20 k37 d40 causal-br lse", 6);
+    run(&opencl, "fwd h4/2 q20 k37 d40 br alibi=given bias=f16 mask=u8 sink lse", 10);
     test_opencl_close(&opencl);
 }
 
 // What a kernel reads beyond the tensors stands behind them, in one order.
 static void metadata_are_the_last_arguments(void **state)
 {
-    static const char *const names[] = {"q",     "k",    "v",    "o",      "lse",    "args",
-                                        "sinks", "cu_q", "cu_k", "used_q", "used_k", "table"};
+    static const char *const names[] = {"q",    "k",     "v",      "o",      "lse",
+                                        "args", "sinks", "slopes", "bias",   "visible",
+                                        "cu_q", "cu_k",  "used_q", "used_k", "table"};
     struct fcl_problem problem;
     struct fcl_generated generated;
     const struct fcl_caps caps = {.group_size = 1024, .local_bytes = 1 << 16};
     (void)state;
     assert_int_equal(
-        fcl_problem_parse("fwd b2 h2 q8 k16 d16 sink varlen page=4", &problem, NULL, 0), FCL_OK);
+        fcl_problem_parse("fwd b2 h2 q8 k16 d16 br alibi=given bias=f16 mask=u8 sink varlen page=4",
+                          &problem, NULL, 0),
+        FCL_OK);
     struct fcl_config config;
     assert_int_equal(fcl_config_parse("generic_m16n16w64r4d16", &config, NULL, 0), FCL_OK);
     assert_int_equal(fcl_attention_generate(&problem, &caps, &config, NULL, &generated, NULL, 0),

@@ -50,44 +50,34 @@ static void arguments_arrive_in_their_fields(void **state)
 {
     (void)state;
     for (size_t n = 0; n < case_count; n++) {
-        enum { LONGS = 23, OTHERS = 15, SEQUENCES = 17, FIELDS = LONGS + OTHERS + SEQUENCES };
+        enum { LONGS = 23, NARROW = 34, LAST = 11, FIELDS = LONGS + NARROW + LAST };
         struct fcl_kernel_args args;
-        int64_t longs[LONGS];
-        cl_long out[FIELDS];
+        int64_t longs[LONGS], last[LAST];
+        int32_t narrow[NARROW];
+        cl_long out[FIELDS + 1];
         for (int i = 0; i < LONGS; i++)
             longs[i] = (INT64_C(1) << 33) + i;
+        for (int i = 0; i < NARROW; i++)
+            narrow[i] = 0x3f800000 + i; // a common number in any type
+        for (int i = 0; i < LAST; i++)
+            last[i] = (INT64_C(1) << 34) + i;
         assert_int_equal(offsetof(struct fcl_kernel_args, splits), sizeof longs);
+        assert_int_equal(offsetof(struct fcl_kernel_args, bias_strides),
+                         sizeof longs + sizeof narrow);
+        assert_int_equal(sizeof args, sizeof longs + sizeof narrow + sizeof last);
         memcpy(&args, longs, sizeof longs);
-        args.splits = 100;
-        args.q_len = 101;
-        args.k_len = -102;
-        args.heads = 103;
-        args.group = 104;
-        args.all_heads = 105;
-        args.together = 106;
-        args.shift = -107;
-        args.unit = 1.5f;
-        args.first = -108;
-        args.cap = 2.5f;
-        args.cap_inverse = 3.5f;
-        args.sinks_start = 109;
-        args.score_pitch = INT64_C(1) << 34;
-        int32_t *const sequences = &args.lse_rows; // and all behind it
-        for (int i = 0; i < SEQUENCES; i++)
-            sequences[i] = 200 + i;
-        const cl_long rest[] = {
-            100,        101,           -102, 103,           104,           105, 106,
-            -107,       bits_of(1.5f), -108, bits_of(2.5f), bits_of(3.5f), 109, INT64_C(1) << 34,
-            sizeof args};
+        memcpy((char *)&args + sizeof longs, narrow, sizeof narrow);
+        memcpy((char *)&args + sizeof longs + sizeof narrow, last, sizeof last);
         const struct test_argument arguments[] = {
             {TEST_OUTPUT, out, sizeof out}, {TEST_VALUE, &args, sizeof args}, {0}};
         test_kernels_run(&cases[n], "test_args", 1, 1, arguments);
         for (int i = 0; i < LONGS; i++)
             assert_int_equal(out[i], longs[i]);
-        for (int i = 0; i < OTHERS; i++)
-            assert_int_equal(out[LONGS + i], rest[i]);
-        for (int i = 0; i < SEQUENCES; i++)
-            assert_int_equal(out[LONGS + OTHERS + i], 200 + i);
+        for (int i = 0; i < NARROW; i++)
+            assert_int_equal(out[LONGS + i], narrow[i]);
+        for (int i = 0; i < LAST; i++)
+            assert_int_equal(out[LONGS + NARROW + i], last[i]);
+        assert_int_equal(out[FIELDS], sizeof args);
     }
     arguments_arrived = 1;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "attention.h"
+#include "attention/problem.h"
 #include "sequences.h"
 
 #define GUARD TEST_GUARD
@@ -99,6 +100,73 @@ void test_tensor_fill(struct test_tensor *t, uint64_t seed, int unbalanced)
             }
 }
 
+// About unit scale; -infinity at some places, at all of some rows, and before the 64th key.
+static void fill_bias(struct test_tensor *t)
+{
+    uint64_t state = 44;
+    for (int64_t b = 0; b < t->extents[0]; b++)
+        for (int64_t h = 0; h < t->extents[1]; h++)
+            for (int64_t i = 0; i < t->extents[2]; i++)
+                for (int64_t j = 0; j < t->extents[3]; j++) {
+                    const float x = (float)next_random(&state) / 1073741824.0f - 1.0f;
+                    const int hides = x > 0.8f || i % 19 == 3 || (i % 19 == 7 && j < 64);
+                    test_tensor_set(t, b, h, i, j, hides ? -INFINITY : 3.0f * x);
+                }
+}
+
+unsigned char *test_visible(const struct test_attention *a, int64_t b, int64_t h, int64_t i,
+                            int64_t j)
+{
+    const int64_t *s = a->visible.strides;
+    return a->visible.data + a->visible.offset + b * s[0] + h * s[1] + i * s[2] + j * s[3];
+}
+
+// Bytes [batch, head, query, key]: of each 32 keys of 32 rows, one of three kinds: seen here and
+// there, all, none; in the last head few, and some rows see nothing.
+static void make_visible(struct test_attention *a)
+{
+    const struct fcl_problem *p = &a->problem;
+    uint64_t state = 55;
+    const int64_t extents[4] = {p->batch, p->heads_q, p->q_len, p->k_len};
+    memcpy(a->visible.extents, extents, sizeof extents);
+    fcl_layout_strides(FCL_LAYOUT_BHSD, p->heads_q, p->q_len, p->k_len, a->visible.strides);
+    a->visible.bytes = (size_t)(p->batch * p->heads_q * p->q_len * p->k_len);
+    a->visible.data = malloc(a->visible.bytes + 1);
+    assert_non_null(a->visible.data);
+    for (size_t n = 0; n < a->visible.bytes; n++) {
+        const int64_t j = (int64_t)n % p->k_len, i = (int64_t)n / p->k_len % p->q_len;
+        const int64_t h = (int64_t)n / p->k_len / p->q_len % p->heads_q;
+        const int64_t kind = (i / 32 + j / 32 + h) % 3;
+        const uint32_t some = next_random(&state) >> 16;
+        const int few = h == p->heads_q - 1 && some % 29 == 0;
+        const int seen = kind == 1 || (kind == 0 && some % 3) || few;
+        a->visible.data[n] = i % 19 == 3 || !seen ? 0 : (unsigned char)(some % 255 + 1);
+    }
+}
+
+// What the problem adds to scores.
+static void init_scores(struct test_attention *a)
+{
+    const struct fcl_problem *p = &a->problem;
+    const int64_t extents[4] = {p->batch, p->heads_q, p->q_len, p->k_len};
+    if (p->bias) {
+        test_tensor_init(&a->bias, fcl_bias_dtype(p->bias), extents, FCL_LAYOUT_BHSD);
+        fill_bias(&a->bias);
+    }
+    if (p->visible)
+        make_visible(a);
+    if (p->sink) {
+        a->sinks = calloc((size_t)p->heads_q, sizeof *a->sinks);
+        for (int64_t h = 0; h < p->heads_q; h++)
+            a->sinks[h] = (float)(h * 5 % 7) - 2.25f;
+    }
+    if (p->alibi == FCL_ALIBI_GIVEN) {
+        a->slopes = calloc((size_t)p->heads_q, sizeof *a->slopes);
+        for (int64_t h = 0; h < p->heads_q; h++)
+            a->slopes[h] = 0.3f * (float)(h * 5 % 7) - 0.25f;
+    }
+}
+
 void test_attention_init(struct test_attention *a, const char *text)
 {
     char reason[256];
@@ -120,11 +188,7 @@ void test_attention_init(struct test_attention *a, const char *text)
     test_tensor_fill(&a->q, 11, 0);
     test_tensor_fill(&a->k, 22, 1);
     test_tensor_fill(&a->v, 33, 1);
-    if (p->sink) {
-        a->sinks = calloc((size_t)p->heads_q, sizeof *a->sinks);
-        for (int64_t h = 0; h < p->heads_q; h++)
-            a->sinks[h] = (float)(h * 5 % 7) - 2.25f;
-    }
+    init_scores(a);
     if (p->lse || p->pass == FCL_PASS_STATISTICS)
         a->lse = calloc((size_t)(q_batch * p->heads_q * q_len) + 1, sizeof *a->lse);
 }
@@ -137,6 +201,9 @@ void test_attention_free(struct test_attention *a)
     free(a->o.data);
     free(a->lse);
     free(a->sinks);
+    free(a->slopes);
+    free(a->bias.data);
+    free(a->visible.data);
     fcl_sequences_free(&a->sequences);
     memset(a, 0, sizeof *a);
 }
@@ -190,15 +257,18 @@ int test_guarded_read(struct test_opencl *opencl, cl_mem buffer, void *to, size_
     return whole;
 }
 
-// From the second element on.
-static cl_mem sinks_buffer(struct test_opencl *opencl, const struct test_attention *a)
+// A number for each query head, from the second element on; NULL: none.
+static cl_mem heads_buffer(struct test_opencl *opencl, const struct test_attention *a,
+                           const float *numbers)
 {
     cl_int code;
+    if (!numbers)
+        return NULL;
     const size_t heads = (size_t)a->problem.heads_q;
     float *image = malloc((heads + 2) * sizeof *image);
     assert_non_null(image);
     image[0] = image[heads + 1] = NAN;
-    memcpy(image + 1, a->sinks, heads * sizeof *image);
+    memcpy(image + 1, numbers, heads * sizeof *image);
     cl_mem buffer = clCreateBuffer(opencl->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
                                    (heads + 2) * sizeof *image, image, &code);
     assert_int_equal(code, CL_SUCCESS);
@@ -209,7 +279,8 @@ static cl_mem sinks_buffer(struct test_opencl *opencl, const struct test_attenti
 struct fcl_tensor test_tensor_argument(cl_mem buffer, const struct test_tensor *t, size_t guard)
 {
     struct fcl_tensor x = {.buffer = buffer, .offset = t->offset + guard};
-    memcpy(x.strides, t->strides, sizeof x.strides);
+    for (int i = 0; i < 4; i++)
+        x.strides[i] = t->strides[i] ? t->strides[i] : FCL_BROADCAST;
     return x;
 }
 
@@ -224,6 +295,19 @@ static cl_mem workspace_buffer(struct test_opencl *opencl, const fcl_plan *plan,
     cl_mem buffer = clCreateBuffer(opencl->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
     assert_int_equal(code, CL_SUCCESS);
     return buffer;
+}
+
+// What is added to scores.
+static void add_scores(struct test_opencl *opencl, const struct test_attention *a,
+                       struct fcl_attention_args *args)
+{
+    args->sinks = heads_buffer(opencl, a, a->sinks);
+    args->slopes = heads_buffer(opencl, a, a->slopes);
+    args->sinks_offset = args->slopes_offset = sizeof(float);
+    if (a->bias.data)
+        args->bias = test_tensor_argument(input_buffer(opencl, &a->bias), &a->bias, 0);
+    if (a->visible.data)
+        args->visible = test_tensor_argument(input_buffer(opencl, &a->visible), &a->visible, 0);
 }
 
 static size_t lse_bytes(const struct test_attention *a)
@@ -250,17 +334,17 @@ void test_attention_args(struct test_opencl *opencl, const struct test_attention
         .window_left = p->window_left,
         .window_right = p->window_right,
         .softcap = a->softcap};
-    args->sinks = a->sinks ? sinks_buffer(opencl, a) : NULL;
-    args->sinks_offset = a->sinks ? sizeof *a->sinks : 0;
+    add_scores(opencl, a, args);
     test_sequences_give(opencl, a, args);
     args->workspace = workspace_buffer(opencl, plan, &args->shape);
 }
 
 void test_attention_args_release(const struct fcl_attention_args *args)
 {
-    cl_mem buffers[] = {args->q.buffer, args->k.buffer, args->v.buffer, args->o.buffer,
-                        args->lse,      args->sinks,    args->cu_q,     args->cu_k,
-                        args->used_q,   args->used_k,   args->table,    args->workspace};
+    cl_mem buffers[] = {args->q.buffer, args->k.buffer,    args->v.buffer,      args->o.buffer,
+                        args->lse,      args->sinks,       args->cu_q,          args->cu_k,
+                        args->used_q,   args->used_k,      args->table,         args->workspace,
+                        args->slopes,   args->bias.buffer, args->visible.buffer};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         if (buffers[i])
             clReleaseMemObject(buffers[i]);
@@ -302,22 +386,28 @@ enum fcl_status test_attention_run(struct test_opencl *opencl, struct test_atten
 static struct fcl_host_tensor as_host(const struct test_tensor *t)
 {
     struct fcl_host_tensor x = {.data = t->data + t->offset, .dtype = t->dtype};
-    memcpy(x.strides, t->strides, sizeof x.strides);
+    for (int i = 0; i < 4; i++)
+        x.strides[i] = t->strides[i] ? t->strides[i] : FCL_BROADCAST;
     return x;
 }
 
 struct fcl_comparison test_attention_compare(const struct test_attention *a, int unfused)
 {
     const struct fcl_problem *p = &a->problem;
-    const struct fcl_reference reference = {.problem = p,
-                                            .q = as_host(&a->q),
-                                            .k = as_host(&a->k),
-                                            .v = as_host(&a->v),
-                                            .scale = a->scale,
-                                            .softcap = a->softcap,
-                                            .sinks = a->sinks,
-                                            .sequences = &a->sequences};
+    struct fcl_reference reference = {.problem = p,
+                                      .q = as_host(&a->q),
+                                      .k = as_host(&a->k),
+                                      .v = as_host(&a->v),
+                                      .scale = a->scale,
+                                      .softcap = a->softcap,
+                                      .sinks = a->sinks,
+                                      .slopes = a->slopes,
+                                      .sequences = &a->sequences};
     struct fcl_comparison comparison = {0};
+    if (a->bias.data)
+        reference.bias = as_host(&a->bias);
+    if (a->visible.data)
+        reference.visible = as_host(&a->visible);
     for (int64_t b = 0; b < p->batch; b++) {
         struct fcl_sequence_rows rows;
         assert_int_equal(fcl_sequences_rows(p, &a->sequences, b, &rows), FCL_OK);

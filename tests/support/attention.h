@@ -17,8 +17,11 @@ struct test_tensor {
 struct test_attention {
     struct fcl_problem problem;
     struct test_tensor q, k, v, o;
+    struct test_tensor bias;        // without data where the problem has none
+    struct test_tensor visible;     // bytes; get and set do not know them, lay does not either
     float *lse;                     // NULL where the problem writes none
     float *sinks;                   // NULL where the problem has none
+    float *slopes;                  // NULL where the problem gives none
     float scale, softcap;           // 0: the problem's
     struct fcl_sequences sequences; // of a problem that has some; a test may change the numbers
 };
@@ -38,6 +41,10 @@ void test_tensor_fill(struct test_tensor *tensor, uint64_t seed, int unbalanced)
 
 // Lays a tensor out anew (its numbers are kept): strides in elements, offset in bytes.
 void test_tensor_lay(struct test_tensor *tensor, const int64_t strides[4], size_t offset);
+
+// The byte of a tensor of bytes.
+unsigned char *test_visible(const struct test_attention *attention, int64_t b, int64_t h, int64_t i,
+                            int64_t j);
 
 float test_tensor_get(const struct test_tensor *tensor, int64_t b, int64_t h, int64_t i, int64_t d);
 void test_tensor_set(struct test_tensor *tensor, int64_t b, int64_t h, int64_t i, int64_t d,

@@ -305,6 +305,93 @@ static void sinks_are_checked(void **state)
     assert_non_null(strstr(reason, "sinks_offset is 6"));
 }
 
+// Slopes are an argument where the problem says so; the standard ones and the place of query 0
+// follow from the shape.
+static void slopes_follow_the_shape(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem;
+        int place, heads;
+        float step;
+    } rows[] = {
+        {"fwd h1 q10 k30 d64 tl alibi", 0, 1, 8.0f},
+        {"fwd h3 q10 k30 d64 br alibi", 20, 2, 4.0f},
+        {"fwd h12 q30 k10 d64 causal-br alibi", -20, 8, 1.0f},
+        {"fwd h16 q30 k10 d64 causal-tl alibi", 0, 16, 0.5f},
+        {"fwd h40 q30 k10 d64 causal-tl alibi", 0, 32, 0.25f},
+    };
+    for (size_t i = 0; i < FCL_COUNT(rows); i++) {
+        const struct fcl_problem problem = test_problem(rows[i].problem);
+        assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64", plain), FCL_OK);
+        assert_int_equal(launch.args.place, rows[i].place);
+        assert_int_equal(launch.args.slope_heads, rows[i].heads);
+        assert_true(launch.args.slope_step == rows[i].step);
+    }
+    const struct fcl_problem given = test_problem("fwd h6/2 q10 d64 br alibi=given");
+    struct fcl_attention_args args = plain;
+    static char anything;
+    assert_int_equal(prepare(&given, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "slopes is NULL"));
+    args.slopes = (cl_mem)(void *)&anything;
+    args.slopes_offset = 8;
+    assert_int_equal(prepare(&given, "generic_m32n32w64r4d64", args), FCL_OK);
+    assert_int_equal(launch.args.slopes_start, 2);
+    assert_int_equal(launch.slopes_end, 32);
+    args.slopes_offset = 2;
+    assert_int_equal(prepare(&given, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "slopes_offset is 2"));
+    struct fcl_problem far = test_problem("fwd q1073741824 k1073741824 d64 tl alibi");
+    assert_int_equal(prepare(&far, "generic_m32n32w64r4d64", plain), FCL_UNSUPPORTED);
+    assert_non_null(strstr(reason, "with alibi at most"));
+}
+
+// A bias, as a mask tensor, is contiguous where no strides are given, whatever the layout; any of
+// them may broadcast; the alignment that the problem promises is not its own.
+static void biases_have_strides_of_their_own(void **state)
+{
+    (void)state;
+    const struct fcl_problem problem =
+        test_problem("fwd b2 h6/2 q10 k20 d64 f16 bias=f16 layout=bshd");
+    const int64_t whole[4] = {1200, 200, 20, 1}, none[4] = {0, 0, 0, 0}, odd[4] = {0, 7, 3, 5};
+    struct fcl_attention_args args = plain;
+    static char anything;
+    assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "bias.buffer is NULL"));
+    args.bias.buffer = (cl_mem)(void *)&anything;
+    args.bias.offset = 6;
+    assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64", args), FCL_OK);
+    assert_memory_equal(launch.args.bias_strides, whole, sizeof whole);
+    assert_int_equal(launch.args.bias_start, 3);
+    assert_int_equal(launch.bias_end, 6 + 2 * 2400);
+    args.bias.strides[2] = FCL_BROADCAST;
+    assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64", args), FCL_OK);
+    assert_memory_equal(launch.args.bias_strides, none, sizeof none);
+    assert_int_equal(launch.bias_end, 8);
+    memcpy(args.bias.strides, odd, sizeof odd);
+    assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64", args), FCL_OK);
+    assert_int_equal(launch.bias_end, 6 + 2 * (5 * 7 + 9 * 3 + 19 * 5 + 1));
+    args.bias.strides[1] = -2;
+    assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "bias.strides[1] (head) is -2"));
+    args.bias = (struct fcl_tensor){.buffer = (cl_mem)(void *)&anything, .offset = 3};
+    assert_int_equal(prepare(&problem, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "bias.offset is 3 bytes"));
+    const struct fcl_problem masked = test_problem("fwd b2 h6/2 q10 k20 d64 f16 mask=u8");
+    args = plain;
+    assert_int_equal(prepare(&masked, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "visible.buffer is NULL"));
+    args.visible = (struct fcl_tensor){.buffer = (cl_mem)(void *)&anything, .offset = 3};
+    assert_int_equal(prepare(&masked, "generic_m32n32w64r4d64", args), FCL_OK);
+    assert_memory_equal(launch.args.visible_strides, whole, sizeof whole);
+    assert_int_equal(launch.args.visible_start, 3);
+    assert_int_equal(launch.visible_end, 3 + 2400);
+    const struct fcl_problem large = test_problem("fwd q46400 d64 bias=f32");
+    args.bias = (struct fcl_tensor){.buffer = (cl_mem)(void *)&anything};
+    assert_int_equal(prepare(&large, "generic_m32n32w64r4d64", args), FCL_OK);
+    assert_int_equal(launch.bias_end, INT64_C(4) * 46400 * 46400);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +401,8 @@ int main(void)
         cmocka_unit_test(windows_become_first_and_last_keys),
         cmocka_unit_test(caps_are_arguments),
         cmocka_unit_test(sinks_are_checked),
+        cmocka_unit_test(slopes_follow_the_shape),
+        cmocka_unit_test(biases_have_strides_of_their_own),
         cmocka_unit_test(grid_covers_every_row_and_slice),
         cmocka_unit_test(grid_limits),
         cmocka_unit_test(arithmetic_is_64_bit),

@@ -17,6 +17,7 @@
 static const char *const problems[] = {
     "fwd b2 h32/8 q4096 k4096 d192/128 f16 causal-br lse layout=bshd align=4",
     "fwd q0 d64 softcap=30 sink varlen page=16",
+    "fwd q0 d64 tl alibi=given bias=bf16 mask=u8",
     "lse b1 h8 q128 k7 d64 bf16 causal-tl strided win=256,-1",
     "fwd b3 h6/2 q17 k33 d80 q:f32 k:f16 v:bf16 o:f32 none guard-v layout=bhsd align=2",
 };

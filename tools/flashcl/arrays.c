@@ -77,14 +77,15 @@ static int read_type(const struct array_input *input, int bf16, enum fcl_dtype *
                      struct reason *reason)
 {
     static const enum fcl_dtype types[] = {
-        [NPY_F4] = FCL_F32, [NPY_F2] = FCL_F16, [NPY_U2] = FCL_BF16, [NPY_I4] = FCL_F32};
+        [NPY_F4] = FCL_F32, [NPY_F2] = FCL_F16, [NPY_U2] = FCL_BF16};
+    if (input->array.header.type > NPY_U2) {
+        return fail(reason, "%s: the elements are %s; f4, f2 and, with --bf16, u2 are allowed",
+                    input->path, npy_type_text(input->array.header.type));
+    }
     *type = types[input->array.header.type];
     if (input->array.header.type == NPY_U2 && !bf16) {
         return fail(reason, "%s: the elements are u2; that is allowed as bfloat16 with --bf16",
                     input->path);
-    }
-    if (input->array.header.type == NPY_I4) {
-        return fail(reason, "%s: the elements are i4; f4, f2 and u2 are allowed", input->path);
     }
     return 1;
 }

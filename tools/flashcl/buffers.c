@@ -11,9 +11,19 @@
 // Metadata are as wide as fp32.
 static enum fcl_dtype tensor_type(const struct fcl_problem *problem, enum buffer_role role)
 {
+    if (role == BUFFER_BIAS) {
+        return problem->bias == FCL_BIAS_F16    ? FCL_F16
+               : problem->bias == FCL_BIAS_BF16 ? FCL_BF16
+                                                : FCL_F32;
+    }
     const enum fcl_dtype types[] = {problem->dtype_q, problem->dtype_k, problem->dtype_v,
                                     problem->dtype_o};
     return role <= BUFFER_O ? types[role] : FCL_F32;
+}
+
+static size_t element_size(const struct fcl_problem *problem, enum buffer_role role)
+{
+    return role == BUFFER_VISIBLE ? 1 : fcl_dtype_size(tensor_type(problem, role));
 }
 
 static const int32_t *metadata(const struct fcl_sequences *sequences, enum buffer_role role)
@@ -32,6 +42,15 @@ static int uses(const struct fcl_problem *problem, const struct fcl_sequences *s
     }
     if (role == BUFFER_SINKS) {
         return problem->sink;
+    }
+    if (role == BUFFER_SLOPES) {
+        return problem->alibi == FCL_ALIBI_GIVEN;
+    }
+    if (role == BUFFER_BIAS) {
+        return problem->bias != FCL_BIAS_NONE;
+    }
+    if (role == BUFFER_VISIBLE) {
+        return problem->visible;
     }
     if (role >= BUFFER_CU_Q) {
         return metadata(sequences, role) != NULL;
@@ -54,8 +73,14 @@ size_t buffers_elements(const struct fcl_problem *problem, const struct fcl_sequ
     if (!uses(problem, sequences, role)) {
         return 0;
     }
-    if (role == BUFFER_SINKS) {
+    if (role == BUFFER_SINKS || role == BUFFER_SLOPES) {
         return (size_t)problem->heads_q;
+    }
+    if (role == BUFFER_BIAS) {
+        return (size_t)problem->heads_q * (size_t)problem->q_len * (size_t)problem->k_len;
+    }
+    if (role == BUFFER_VISIBLE) {
+        return (size_t)problem->batch * (size_t)problem->q_len * (size_t)problem->k_len;
     }
     if (role >= BUFFER_CU_Q) {
         return metadata_elements(problem, sequences, role);
@@ -76,7 +101,7 @@ size_t buffers_elements(const struct fcl_problem *problem, const struct fcl_sequ
 size_t buffers_bytes(const struct fcl_problem *problem, const struct fcl_sequences *sequences,
                      enum buffer_role role)
 {
-    return buffers_elements(problem, sequences, role) * fcl_dtype_size(tensor_type(problem, role));
+    return buffers_elements(problem, sequences, role) * element_size(problem, role);
 }
 
 static struct fcl_shape shape_of(const struct fcl_problem *problem)
@@ -200,11 +225,16 @@ static enum fcl_status fill_one(struct session *session, struct buffers *buffers
 {
     enum fcl_dtype type = tensor_type(problem, role);
     size_t count = buffers_elements(problem, &buffers->sequences, role),
-           size = fcl_dtype_size(type);
+           size = element_size(problem, role);
     uint64_t state = UINT64_C(88172645463325252) + (uint64_t)role;
     cl_int status = CL_SUCCESS;
     for (size_t i = 0; i < count && i < FILL_ELEMENTS; i++) {
-        fcl_element_store(block, type, (int64_t)i, next_random(&state));
+        const float x = next_random(&state);
+        if (role == BUFFER_VISIBLE) {
+            ((unsigned char *)block)[i] = x < 0.5f;
+        } else {
+            fcl_element_store(block, type, (int64_t)i, x);
+        }
     }
     for (size_t done = 0; done < count && status == CL_SUCCESS; done += FILL_ELEMENTS) {
         size_t part = count - done < FILL_ELEMENTS ? count - done : FILL_ELEMENTS;
@@ -217,7 +247,8 @@ static enum fcl_status fill_one(struct session *session, struct buffers *buffers
 enum fcl_status buffers_fill(struct session *session, struct buffers *buffers,
                              const struct fcl_problem *problem)
 {
-    static const enum buffer_role inputs[] = {BUFFER_Q, BUFFER_K, BUFFER_V, BUFFER_SINKS};
+    static const enum buffer_role inputs[] = {
+        BUFFER_Q, BUFFER_K, BUFFER_V, BUFFER_SINKS, BUFFER_SLOPES, BUFFER_BIAS, BUFFER_VISIBLE};
     void *block = memory_get(FILL_ELEMENTS, sizeof(float));
     enum fcl_status status = FCL_OK;
     for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]) && status == FCL_OK; i++) {
@@ -246,6 +277,11 @@ struct fcl_attention_args buffers_arguments(const struct buffers *buffers,
         .window_left = problem->window_left,
         .window_right = problem->window_right,
         .softcap = (float)problem->softcap,
+        .slopes = buffers->tensors[BUFFER_SLOPES],
+        .bias = {.buffer = buffers->tensors[BUFFER_BIAS],
+                 .strides = {FCL_BROADCAST, problem->q_len * problem->k_len, problem->k_len, 1}},
+        .visible = {.buffer = buffers->tensors[BUFFER_VISIBLE],
+                    .strides = {problem->q_len * problem->k_len, FCL_BROADCAST, problem->k_len, 1}},
         .total_q = sequences->total_q,
         .total_k = sequences->total_k,
         .cu_q = buffers->tensors[BUFFER_CU_Q],

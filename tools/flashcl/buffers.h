@@ -1,4 +1,5 @@
-// The device buffers of one problem: contiguous tensors in the problem's own layout.
+// The device buffers of one problem: contiguous tensors in the problem's own layout; a bias is the
+// same for all of the batch, a mask tensor for all heads.
 #ifndef FLASHCL_TOOL_BUFFERS_H
 #define FLASHCL_TOOL_BUFFERS_H
 
@@ -6,7 +7,7 @@
 
 #include <flashcl/tune.h>
 
-// Behind the sinks, the metadata of sequences.
+// Behind the tensors, the metadata of sequences.
 enum buffer_role {
     BUFFER_Q,
     BUFFER_K,
@@ -14,6 +15,9 @@ enum buffer_role {
     BUFFER_O,
     BUFFER_LSE,
     BUFFER_SINKS,
+    BUFFER_SLOPES,
+    BUFFER_BIAS,
+    BUFFER_VISIBLE,
     BUFFER_CU_Q,
     BUFFER_CU_K,
     BUFFER_USED_Q,
@@ -50,7 +54,8 @@ enum fcl_status buffers_write(struct session *session, struct buffers *buffers,
 enum fcl_status buffers_read(struct session *session, const struct buffers *buffers,
                              const struct fcl_problem *problem, enum buffer_role role, void *data);
 
-// Fills the inputs with numbers in (-1, 1), the same ones in every run.
+// Fills the inputs with numbers in (-1, 1), the same ones in every run; a mask tensor hides every
+// fourth key on average, anywhere.
 enum fcl_status buffers_fill(struct session *session, struct buffers *buffers,
                              const struct fcl_problem *problem);
 

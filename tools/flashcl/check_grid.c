@@ -46,6 +46,19 @@ const char *const check_grid[] = {
     "fwd h4/2 q100 k131 d64 f16 br win=17,70 lse",
     "fwd q300 k33 d40 f32 tl win=64,5 lse",
     "fwd h8/2 q1 k1000 d128 f16 br win=255,-1",
+    // Slopes, of a power of two of heads and of others.
+    "fwd h4/2 q65 k129 d64 f32 causal-br alibi lse",
+    "fwd h6/2 q129 k65 d64 f16 tl alibi lse",
+    "fwd h12/2 q1 k1000 d128 f16 causal-br alibi=given lse",
+    // Biases, of each type and with what else is added.
+    "fwd h4/2 q65 k129 d64 f32 bias=f32 lse",
+    "fwd b2 h4/2 q129 k65 d64 f16 causal-br bias=f16 lse",
+    "fwd h12/2 q1 k1000 d128 f16 bias=bf16 lse",
+    "fwd h2 q65 k129 d64 f32 br win=64,9 softcap=3 bias=f16 alibi sink",
+    // Masks from memory, which hide parts, all and nothing of a block.
+    "fwd b2 h4/2 q200 k500 d64 f32 mask=u8 lse",
+    "fwd h4/2 q200 k500 d64 f16 causal-br bias=f16 mask=u8 lse",
+    "fwd h12/2 q1 k1000 d128 f16 mask=u8 sink lse",
     // Sinks, also of rows without keys.
     "fwd h4/2 q65 k129 d64 f16 sink lse",
     "fwd h4/2 q129 k65 d64 f32 causal-br sink lse",

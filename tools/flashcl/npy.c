@@ -20,13 +20,12 @@ static const struct {
     const char *text, *descr;
     size_t size;
 } types[] = {
-    [NPY_F4] = {"f4", "<f4", 4},
-    [NPY_F2] = {"f2", "<f2", 2},
-    [NPY_U2] = {"u2", "<u2", 2},
-    [NPY_I4] = {"i4", "<i4", 4},
+    [NPY_F4] = {"f4", "<f4", 4}, [NPY_F2] = {"f2", "<f2", 2}, [NPY_U2] = {"u2", "<u2", 2},
+    [NPY_I4] = {"i4", "<i4", 4}, [NPY_U1] = {"u1", "|u1", 1}, [NPY_B1] = {"b1", "|b1", 1},
 };
 
 #define TYPE_COUNT (sizeof(types) / sizeof(types[0]))
+#define DESCRS "'<f4', '<f2', '<u2', '<i4', '|u1' and '|b1'"
 
 const char *npy_type_text(enum npy_type type)
 {
@@ -109,8 +108,7 @@ static int parse_descr(struct cursor *cursor, struct npy_header *header)
     char descr[WORD_SIZE];
     skip_space(cursor);
     if (cursor->next < cursor->end && *cursor->next == '[') {
-        return fail(cursor,
-                    "the element type is a structure; '<f4', '<f2', '<u2' and '<i4' are allowed");
+        return fail(cursor, "the element type is a structure; " DESCRS " are allowed");
     }
     if (!take_string(cursor, descr)) {
         return fail(cursor, "the header's 'descr' is not a quoted text");
@@ -121,8 +119,8 @@ static int parse_descr(struct cursor *cursor, struct npy_header *header)
             return 1;
         }
     }
-    return fail(cursor, "the element type is '%s'%s; '<f4', '<f2', '<u2' and '<i4' are allowed",
-                descr, descr[0] == '>' ? " (big-endian)" : "");
+    return fail(cursor, "the element type is '%s'%s; " DESCRS " are allowed", descr,
+                descr[0] == '>' ? " (big-endian)" : "");
 }
 
 static int parse_order(struct cursor *cursor)

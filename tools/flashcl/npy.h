@@ -1,5 +1,5 @@
-// NumPy's .npy files: one array in a file, as far as attention needs it (little-endian f4, f2,
-// u2 or i4, C order, ranks 1 to 8 are read; what a caller accepts is its own matter).
+// NumPy's .npy files: one array in a file, as far as attention needs it (little-endian f4, f2, u2,
+// i4, u1 or b1, C order, ranks 1 to 8 are read; what a caller accepts is its own matter).
 #ifndef FLASHCL_TOOL_NPY_H
 #define FLASHCL_TOOL_NPY_H
 
@@ -9,7 +9,7 @@
 
 #define NPY_RANK_LIMIT 8
 
-enum npy_type { NPY_F4, NPY_F2, NPY_U2, NPY_I4 };
+enum npy_type { NPY_F4, NPY_F2, NPY_U2, NPY_I4, NPY_U1, NPY_B1 };
 
 // What a header says.
 struct npy_header {
@@ -41,7 +41,7 @@ void npy_free(struct npy_array *array);
 // Writes header (format 1.0) and data. Returns 1, or 0 when the stream failed.
 int npy_write(FILE *out, enum npy_type type, int rank, const int64_t *shape, const void *data);
 
-// "f4", "f2", "u2" or "i4"; bytes of one element.
+// "f4", "f2", "u2", "i4", "u1" or "b1"; bytes of one element.
 const char *npy_type_text(enum npy_type type);
 size_t npy_type_size(enum npy_type type);
 

@@ -1,4 +1,5 @@
 // `flashcl run`: attention on .npy files.
+#include "added.h"
 #include "arrays.h"
 #include "buffers.h"
 #include "clock.h"
@@ -49,9 +50,10 @@ static const struct report_column columns[] = {
 
 // The verb's own options.
 struct run_options {
-    char *q, *k, *v, *o, *lse, *sinks, *causal, *align, *window_text, *layout_text, *scale_text;
+    char *q, *k, *v, *o, *lse, *causal, *align, *window_text, *layout_text, *scale_text;
+    struct added_paths added;
     int softcap;
-    int bf16, guard_v, check;
+    int alibi, bf16, guard_v, check;
     long long rows;
     float scale; // 0: 1/sqrt(D)
     enum fcl_layout layout;
@@ -67,7 +69,7 @@ struct run {
     struct fcl_config config;
     const struct fcl_config *chosen; // NULL: no --config
     struct array_input q, k, v;
-    struct npy_array sinks; // without data where there are none
+    struct added added;
     struct fcl_problem problem;
     struct session session;
     fcl_plan *plan;
@@ -179,24 +181,6 @@ static int read_own(struct run_options *own, const struct options *options)
 
 // ---- Input ------------------------------------------------------------------------------------
 
-// One fp32 number for each query head.
-static int read_sinks(struct run *run)
-{
-    const struct npy_header *header = &run->sinks.header;
-    char reason[1024];
-    if (!npy_read(run->own->sinks, &run->sinks, reason, sizeof(reason))) {
-        message_error("%s", reason);
-        return EXIT_USAGE;
-    }
-    if (header->type != NPY_F4 || header->rank != 1 || header->shape[0] != run->problem.heads_q) {
-        message_error("%s holds %s of rank %d; one f4 for each of the %lld query heads is allowed",
-                      run->own->sinks, npy_type_text(header->type), header->rank,
-                      (long long)run->problem.heads_q);
-        return EXIT_USAGE;
-    }
-    return EXIT_OK;
-}
-
 static int read_inputs(struct run *run)
 {
     struct array_input *const inputs[] = {&run->q, &run->k, &run->v};
@@ -212,8 +196,9 @@ static int read_inputs(struct run *run)
     run->problem =
         fcl_problem(.mask = run->own->mask, .lse = run->own->lse != NULL,
                     .guard_v = run->own->guard_v, .softcap = run->own->softcap,
-                    .sink = run->own->sinks != NULL, .window = run->own->window_text != NULL,
-                    .window_left = run->own->window[0], .window_right = run->own->window[1]);
+                    .window = run->own->window_text != NULL, .window_left = run->own->window[0],
+                    .window_right = run->own->window[1],
+                    .alibi = run->own->alibi ? FCL_ALIBI_STANDARD : FCL_ALIBI_NONE);
     struct sequence_files *files = &run->own->files;
     const int packed = sequence_files_varlen(files);
     const struct arrays_form form = {packed ? FCL_LAYOUT_BSHD : run->own->layout, run->own->bf16,
@@ -224,15 +209,19 @@ static int read_inputs(struct run *run)
         message_error("%s", reason);
         return EXIT_USAGE;
     }
+    const int rank = packed || form.paged ? 4 : run->q.array.header.rank;
+    const int code = added_read(&run->own->added, rank, run->own->bf16, &run->problem, &run->added);
+    if (code != EXIT_OK) {
+        return code;
+    }
     enum fcl_status status = fcl_problem_validate(&run->problem, reason, sizeof(reason));
     if (status == FCL_OK) {
         status = fcl_sequences_validate(&run->problem, &files->sequences, reason, sizeof(reason));
     }
     if (status != FCL_OK) {
         message_error("%s", reason);
-        return status_exit(status);
     }
-    return run->own->sinks != NULL ? read_sinks(run) : EXIT_OK;
+    return status_exit(status);
 }
 
 // ---- Computing --------------------------------------------------------------------------------
@@ -265,21 +254,30 @@ static enum fcl_status prepare(struct run *run)
     enum fcl_status status = fcl_plan_create(run->session.device, &run->problem,
                                              fcl_plan_options(.config = run->chosen), &run->plan);
     if (status == FCL_OK) {
-        status = buffers_create(&run->session, run->plan, &run->problem, &run->own->files.sequences,
+        // Tensors for scores are made from their files, in any shape.
+        struct fcl_problem others = run->problem;
+        others.bias = FCL_BIAS_NONE;
+        others.visible = 0;
+        status = buffers_create(&run->session, run->plan, &others, &run->own->files.sequences,
                                 &run->buffers);
     }
-    const struct npy_array *const inputs[] = {&run->q.array, &run->k.array, &run->v.array,
-                                              &run->sinks};
-    static const enum buffer_role roles[] = {BUFFER_Q, BUFFER_K, BUFFER_V, BUFFER_SINKS};
-    for (int i = 0; i < 4 && status == FCL_OK; i++) {
-        status =
-            buffers_write(&run->session, &run->buffers, &run->problem, roles[i], inputs[i]->data);
+    const struct {
+        enum buffer_role role;
+        const void *data;
+    } inputs[] = {{BUFFER_Q, run->q.array.data},
+                  {BUFFER_K, run->k.array.data},
+                  {BUFFER_V, run->v.array.data},
+                  {BUFFER_SINKS, run->added.sinks.data},
+                  {BUFFER_SLOPES, run->added.slopes.data}};
+    for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]) && status == FCL_OK; i++) {
+        status = buffers_write(&run->session, &run->buffers, &run->problem, inputs[i].role,
+                               inputs[i].data);
     }
     if (status == FCL_OK && (run->problem.varlen || run->problem.used)) {
         status = clear_outputs(run);
     }
     run->arguments = buffers_arguments(&run->buffers, &run->problem, run->own->scale);
-    return status;
+    return status == FCL_OK ? added_upload(&run->session, &run->added, &run->arguments) : status;
 }
 
 static enum fcl_status launch(struct run *run)
@@ -388,9 +386,9 @@ static enum fcl_status compare(struct run *run)
         .k = {.data = run->k.array.data, .dtype = p->dtype_k},
         .v = {.data = run->v.array.data, .dtype = p->dtype_v},
         .scale = run->own->scale,
-        .sinks = run->sinks.data,
         .sequences = &run->own->files.sequences,
     };
+    added_refer(&run->added, p, &reference);
     int64_t keys = p->page > 0 ? p->page : p->k_len;
     fill_strides(p, p->heads_q, p->q_len, p->head_dim_qk, reference.q.strides);
     fill_strides(p, p->heads_kv, keys, p->head_dim_qk, reference.k.strides);
@@ -496,16 +494,17 @@ static void close_run(struct run *run)
     npy_free(&run->q.array);
     npy_free(&run->k.array);
     npy_free(&run->v.array);
-    npy_free(&run->sinks);
+    added_free(&run->added);
     free(run->o);
     free(run->lse);
 }
 
 static void free_own(struct run_options *own)
 {
-    char *const texts[] = {own->sinks,       own->q,           own->k,         own->v,
-                           own->o,           own->lse,         own->causal,    own->align,
-                           own->window_text, own->layout_text, own->scale_text};
+    char *const texts[] = {own->q,           own->k,          own->v,           own->o,
+                           own->lse,         own->causal,     own->align,       own->window_text,
+                           own->layout_text, own->scale_text, own->added.sinks, own->added.slopes,
+                           own->added.bias,  own->added.mask};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         free(texts[i]);
     }
@@ -532,11 +531,23 @@ static int run_run(int argc, const char **argv)
          "--align says; -1: no bound",
          "L,R"},
         {"align", '\0', POPT_ARG_STRING, &own.align, 0,
-         "corner from which --window is measured without --causal", "tl|br"},
+         "corner from which --window and --alibi are measured without --causal", "tl|br"},
         {"scale", '\0', POPT_ARG_STRING, &own.scale_text, 0,
          "factor of the scores (default: 1/sqrt(D))", "S"},
-        {"sinks", '\0', POPT_ARG_STRING, &own.sinks, 0,
+        {"sinks", '\0', POPT_ARG_STRING, &own.added.sinks, 0,
          "a logit without a value for each query head, f4 of rank 1", "S.npy"},
+        {"alibi", '\0', POPT_ARG_NONE, &own.alibi, 0,
+         "scores lose the standard slope of their head for each key of distance from where the "
+         "query stands, which --causal or --align says",
+         NULL},
+        {"slopes", '\0', POPT_ARG_STRING, &own.added.slopes, 0,
+         "the same with a slope for each query head, f4 of rank 1", "S.npy"},
+        {"bias", '\0', POPT_ARG_STRING, &own.added.bias, 0,
+         "what is added to scores, [N,M], [B,N,M] or [B,H,N,M] as q has dimensions, or the last "
+         "ones of these; dimensions of 1 stand for all; -inf hides a key",
+         "B.npy"},
+        {"mask", '\0', POPT_ARG_STRING, &own.added.mask, 0,
+         "which keys a query sees, b1 or u1 in the same shapes: not 0 where it does", "M.npy"},
         SEQUENCE_OPTION(
             &own.files, "cu-q", SEQUENCE_CU_Q,
             "packed sequences: first row of each in q, and the end, i4; q is [rows,H,D]"),

@@ -84,6 +84,13 @@ static double bytes_of(const struct fcl_problem *problem, enum fcl_implementatio
     if (problem->lse || !has_output(problem)) {
         bytes += queries * sizeof(float);
     }
+    if (problem->bias != FCL_BIAS_NONE) { // one for all of the batch
+        bytes += (problem->bias == FCL_BIAS_F32 ? 4 : 2) * (double)problem->heads_q *
+                 traffic_pairs(problem);
+    }
+    if (problem->visible) { // one for all heads
+        bytes += (double)problem->batch * traffic_pairs(problem);
+    }
     if (implementation == FCL_UNFUSED) {
         bytes += 4 * queries * (double)problem->k_len * q;
     }

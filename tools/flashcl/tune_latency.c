@@ -126,6 +126,7 @@ static int new_key(struct events *events)
     const int masked = problem.mask != FCL_MASK_NONE;
     problem.mask = masked ? FCL_MASK_NONE : FCL_MASK_CAUSAL_TOP_LEFT;
     problem.window = 0;
+    problem.alibi = FCL_ALIBI_NONE;
     enum fcl_status status =
         latency_measure(&events->session, &problem, events->implementation, &latency);
     if (status != FCL_OK) {
