@@ -101,6 +101,16 @@ static void hide_blocks(struct test_attention *a, int one)
         }
 }
 
+// Of sequences, whatever their form: the batch of a tensor is the sequence, queries and keys are
+// counted within it, and so is the distance of ALiBi.
+static void sequences(void **state)
+{
+    (void)state;
+    TEST_PROBLEMS(&opencl, "fwd b4 h4/2 q40 k90 d16 br bias=f16 alibi mask=u8 varlen lse",
+                  "fwd b3 h4/2 q5 k150 d16 causal-br bias=f32 alibi=given page=16 lse",
+                  "fwd b3 h2 q40 k133 d24 f16 tl mask=u8 alibi used lse");
+}
+
 // A few visible keys are found; and what a mask hides from all rows of whole blocks is not read: K
 // and V may be anything there.
 static void blocks_behind_masks(void **state)
@@ -210,6 +220,7 @@ int main(void)
         cmocka_unit_test(biases_at_the_limits),
         cmocka_unit_test(biases_of_any_shape),
         cmocka_unit_test(masks),
+        cmocka_unit_test(sequences),
         cmocka_unit_test(blocks_behind_masks),
         cmocka_unit_test(masks_of_any_shape),
         cmocka_unit_test(masks_beyond_2_31_elements),
