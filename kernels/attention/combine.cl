@@ -5,7 +5,8 @@
 #define FCL_COMBINE_ITEMS 64 // FCL_COMBINE_GROUP of src/attention/launch.h
 
 kernel __attribute__((reqd_work_group_size(FCL_COMBINE_ITEMS, 1, 1))) void
-FCL_PASTE(FCL_KERNEL, _combine)(global const float *parts, global void *o, global float *lse, const fcl_args args FCL_METADATA)
+FCL_PASTE(FCL_KERNEL, _combine)(global const float *parts, global void *o, global float *lse,
+                                const fcl_args args FCL_METADATA)
 {
     const fcl_args *a = &args;
     const ulong element = get_global_id(0), row = element / FCL_HEAD_V;

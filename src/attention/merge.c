@@ -18,7 +18,7 @@
 // What a launch comes to, once its arguments were found to be valid.
 struct work {
     struct fcl_merge_numbers numbers;
-    uint64_t groups;                                             // 0: nothing to do
+    uint64_t rows;                                               // 0: nothing to do
     uint64_t a_end, b_end, o_end, a_lse_end, b_lse_end, lse_end; // bytes each buffer must have
 };
 
@@ -40,14 +40,14 @@ static enum fcl_status prepare_all_lse(const struct fcl_merge_args *args, struct
                                        char *reason, size_t size)
 {
     struct fcl_merge_numbers *n = &work->numbers;
-    enum fcl_status status = prepare_lse("lse_a", args->lse_a_offset, work->groups, &n->a_lse_start,
+    enum fcl_status status = prepare_lse("lse_a", args->lse_a_offset, work->rows, &n->a_lse_start,
                                          &work->a_lse_end, reason, size);
     if (!status)
-        status = prepare_lse("lse_b", args->lse_b_offset, work->groups, &n->b_lse_start,
+        status = prepare_lse("lse_b", args->lse_b_offset, work->rows, &n->b_lse_start,
                              &work->b_lse_end, reason, size);
     n->writes_lse = args->lse != NULL;
     if (!status && args->lse)
-        status = prepare_lse("lse", args->lse_offset, work->groups, &n->lse_start, &work->lse_end,
+        status = prepare_lse("lse", args->lse_offset, work->rows, &n->lse_start, &work->lse_end,
                              reason, size);
     return status;
 }
@@ -90,6 +90,7 @@ static enum fcl_status prepare_tensors(const struct fcl_merge *merge,
                                              operands[i].name, offset, element)
                                   : fcl_operand_prepare(&any, &operands[i], reason, size);
     }
+    n->unit = n->a_strides[3] == 1 && n->b_strides[3] == 1 && n->o_strides[3] == 1;
     return status;
 }
 
@@ -107,13 +108,14 @@ static enum fcl_status prepare(const struct fcl_merge *merge, const struct fcl_m
     if (args->layout != FCL_LAYOUT_BHSD && args->layout != FCL_LAYOUT_BSHD)
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
                         "layout is %d, allowed are 0 (bhsd) and 1 (bshd)", (int)args->layout);
-    work->groups = (uint64_t)(shape.batch * shape.heads_q) * (uint64_t)shape.q_len;
-    if (work->groups > UINT32_MAX)
+    work->rows = (uint64_t)(shape.batch * shape.heads_q) * (uint64_t)shape.q_len;
+    if (work->rows > UINT32_MAX)
         return fcl_fail(reason, size, FCL_UNSUPPORTED,
                         "the shape has %llu rows, at most %u are possible",
-                        (unsigned long long)work->groups, UINT32_MAX);
-    if (!work->groups)
+                        (unsigned long long)work->rows, UINT32_MAX);
+    if (!work->rows)
         return FCL_OK;
+    work->numbers.all_rows = (uint32_t)work->rows;
     work->numbers.heads = (int32_t)shape.heads_q;
     work->numbers.rows = (int32_t)shape.q_len;
     work->numbers.columns = args->head_dim;
@@ -156,7 +158,8 @@ static cl_int enqueue_kernel(const struct fcl_merge *merge, cl_command_queue que
         {sizeof work->numbers, &work->numbers},
     };
     const cl_kernel kernel = merge->program.kernels[0];
-    const size_t local = FCL_MERGE_GROUP, global = (size_t)work->groups * local;
+    const size_t local = (size_t)merge->items;
+    const size_t global = (size_t)fcl_div_up((int64_t)work->rows, merge->rows) * local;
     *call = "clSetKernelArg";
     for (cl_uint i = 0; i < FCL_COUNT(arguments); i++) {
         const cl_int code = clSetKernelArg(kernel, i, arguments[i].size, arguments[i].value);
@@ -174,7 +177,7 @@ static enum fcl_status enqueue(const struct fcl_merge *merge, cl_command_queue q
     const char *call = "clEnqueueMarkerWithWaitList";
     cl_int code;
     wait = wait_count ? wait : NULL;
-    if (!work->groups) {
+    if (!work->rows) {
         cl_event marker = NULL;
         code = clEnqueueMarkerWithWaitList(queue, wait_count, wait, &marker);
         if (!code && event)
@@ -315,6 +318,17 @@ static enum fcl_status prove(void *user, const struct fcl_program *program)
 
 // ---- the handle
 
+// A CPU works on a row with the lanes of one item, and on several rows before it takes the next
+// group; other devices have a few items for each row.
+static void spread(struct fcl_merge *merge)
+{
+    const struct fcl_caps *caps = &merge->device->caps;
+    const int lanes = caps->float_width >= 16 ? 16 : caps->float_width >= 8 ? 8 : 4;
+    merge->width = caps->cpu ? lanes : 0;
+    merge->items = caps->cpu ? 1 : 32;
+    merge->rows = caps->cpu ? 16 : 1;
+}
+
 static enum fcl_status build(struct fcl_merge *merge)
 {
     char label[32], reason[256];
@@ -324,8 +338,10 @@ static enum fcl_status build(struct fcl_merge *merge)
              fcl_dtype_text(merge->dtype_b), fcl_dtype_text(merge->dtype_o));
     fcl_text_add(&source,
                  "#define FCL_KERNEL %s\n#define FCL_DTYPE_A %d\n#define FCL_DTYPE_B %d\n"
-                 "#define FCL_DTYPE_O %d\n",
-                 label, (int)merge->dtype_a, (int)merge->dtype_b, (int)merge->dtype_o);
+                 "#define FCL_DTYPE_O %d\n#define FCL_WIDTH %d\n#define FCL_MERGE_ITEMS %d\n"
+                 "#define FCL_MERGE_ROWS %d\n",
+                 label, (int)merge->dtype_a, (int)merge->dtype_b, (int)merge->dtype_o, merge->width,
+                 merge->items, merge->rows);
     enum fcl_status status = fcl_source_expand("attention/merge.cl", merge->device->kernel_folder,
                                                NULL, &source, reason, sizeof reason);
     if (status)
@@ -367,6 +383,7 @@ enum fcl_status fcl_merge_create(fcl_device *device, enum fcl_dtype dtype_a, enu
     merge->dtype_a = dtype_a;
     merge->dtype_b = dtype_b;
     merge->dtype_o = dtype_o;
+    spread(merge);
     pthread_mutex_init(&merge->lock, NULL);
     const enum fcl_status status = build(merge);
     if (status)

@@ -50,36 +50,34 @@ static void arguments_arrive_in_their_fields(void **state)
 {
     (void)state;
     for (size_t n = 0; n < case_count; n++) {
-        enum { FIRST = 23, LONGS = 34, NAMED = 17, SEQUENCES = 17, WORDS = NAMED + SEQUENCES };
+        enum { LONGS = 23, NARROW = 34, LAST = 11, FIELDS = LONGS + NARROW + LAST };
         struct fcl_kernel_args args;
-        int64_t longs[LONGS];
-        void *const words[NAMED] = {&args.splits,      &args.q_len,        &args.k_len,
-                                    &args.heads,       &args.group,        &args.all_heads,
-                                    &args.together,    &args.shift,        &args.unit,
-                                    &args.first,       &args.cap,          &args.cap_inverse,
-                                    &args.sinks_start, &args.slopes_start, &args.place,
-                                    &args.slope_heads, &args.slope_step};
-        cl_long out[LONGS + WORDS + 1];
+        int64_t longs[LONGS], last[LAST];
+        int32_t narrow[NARROW];
+        cl_long out[FIELDS + 1];
         for (int i = 0; i < LONGS; i++)
             longs[i] = (INT64_C(1) << 33) + i;
-        assert_int_equal(offsetof(struct fcl_kernel_args, splits), FIRST * sizeof *longs);
-        memcpy(&args, longs, FIRST * sizeof *longs);
+        for (int i = 0; i < NARROW; i++)
+            narrow[i] = 0x3f800000 + i; // a common number in any type
+        for (int i = 0; i < LAST; i++)
+            last[i] = (INT64_C(1) << 34) + i;
+        assert_int_equal(offsetof(struct fcl_kernel_args, splits), sizeof longs);
         assert_int_equal(offsetof(struct fcl_kernel_args, bias_strides),
-                         sizeof args - (LONGS - FIRST) * sizeof *longs);
-        memcpy((char *)&args + offsetof(struct fcl_kernel_args, bias_strides), longs + FIRST,
-               (LONGS - FIRST) * sizeof *longs);
-        for (int32_t i = 0; i < WORDS; i++) { // floats by their bits
-            const int32_t word = i - 10;
-            memcpy(i < NAMED ? words[i] : &args.lse_rows + (i - NAMED), &word, sizeof word);
-        }
+                         sizeof longs + sizeof narrow);
+        assert_int_equal(sizeof args, sizeof longs + sizeof narrow + sizeof last);
+        memcpy(&args, longs, sizeof longs);
+        memcpy((char *)&args + sizeof longs, narrow, sizeof narrow);
+        memcpy((char *)&args + sizeof longs + sizeof narrow, last, sizeof last);
         const struct test_argument arguments[] = {
             {TEST_OUTPUT, out, sizeof out}, {TEST_VALUE, &args, sizeof args}, {0}};
         test_kernels_run(&cases[n], "test_args", 1, 1, arguments);
         for (int i = 0; i < LONGS; i++)
             assert_int_equal(out[i], longs[i]);
-        for (int i = 0; i < WORDS; i++)
-            assert_int_equal(out[LONGS + i], i - 10);
-        assert_int_equal(out[LONGS + WORDS], sizeof args);
+        for (int i = 0; i < NARROW; i++)
+            assert_int_equal(out[LONGS + i], narrow[i]);
+        for (int i = 0; i < LAST; i++)
+            assert_int_equal(out[LONGS + NARROW + i], last[i]);
+        assert_int_equal(out[FIELDS], sizeof args);
     }
     arguments_arrived = 1;
 }

@@ -8,12 +8,13 @@
 #include "attention/problem.h"
 #include "merge.h"
 
-static struct test_opencl opencl;
+static struct test_opencl opencl, other; // the device, and as one that is no CPU
 
 static void demand(const struct test_merge_case *c)
 {
     char how[256];
-    if (test_merge_notices(&opencl, c, how, sizeof how))
+    if (test_merge_notices(&opencl, c, how, sizeof how) ||
+        test_merge_notices(&other, c, how, sizeof how))
         fail_msg("b%d h%d q%d d%d of %s and %s to %s, place %d: %s\n%s", (int)c->extents[0],
                  (int)c->extents[1], (int)c->extents[2], (int)c->extents[3], fcl_dtype_text(c->a),
                  fcl_dtype_text(c->b), fcl_dtype_text(c->o), (int)c->place, how,
@@ -227,7 +228,9 @@ int main(void)
     };
     if (!test_opencl_open(&opencl, NULL))
         return 77;
+    test_merge_elsewhere(&opencl, &other);
     const int failed = cmocka_run_group_tests_name("partial results", tests, NULL, NULL);
+    fcl_device_destroy(&other.device);
     test_opencl_close(&opencl);
     return failed;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/device.h"
 #include "merge.h"
 
 struct merging {
@@ -204,7 +205,7 @@ int test_merge_notices(struct test_opencl *opencl, const struct test_merge_case 
     return noticed;
 }
 
-int test_merges_notice(struct test_opencl *opencl, char *how, size_t size)
+static int any_notices(struct test_opencl *opencl, char *how, size_t size)
 {
     static const struct test_merge_case cases[] = {
         {{2, 3, 7, 70}, FCL_F32, FCL_F32, FCL_F32, TEST_APART, 0, 0},
@@ -215,4 +216,24 @@ int test_merges_notice(struct test_opencl *opencl, char *how, size_t size)
         if (test_merge_notices(opencl, &cases[i], how, size))
             return 1;
     return 0;
+}
+
+void test_merge_elsewhere(const struct test_opencl *opencl, struct test_opencl *other)
+{
+    const struct fcl_device_options options = {.struct_size = sizeof options,
+                                               .log = test_capture_log(&other->capture),
+                                               .kernel_folder = opencl->device->kernel_folder,
+                                               .caps_mask = "cpu=0"};
+    *other = *opencl;
+    assert_int_equal(fcl_device_create(opencl->context, opencl->id, &options, &other->device),
+                     FCL_OK);
+}
+
+int test_merges_notice(struct test_opencl *opencl, char *how, size_t size)
+{
+    static struct test_opencl other;
+    test_merge_elsewhere(opencl, &other);
+    const int noticed = any_notices(opencl, how, size) || any_notices(&other, how, size);
+    fcl_device_destroy(&other.device);
+    return noticed;
 }

@@ -21,7 +21,11 @@ struct test_merge_case {
 int test_merge_notices(struct test_opencl *opencl, const struct test_merge_case *merge_case,
                        char *how, size_t size);
 
-// The same for a few cases that between them use everything.
+// The same device as one that is no CPU, whose merges are spread in another way; its device is the
+// caller's to destroy.
+void test_merge_elsewhere(const struct test_opencl *opencl, struct test_opencl *other);
+
+// test_merge_notices on both, for a few cases that between them use everything.
 int test_merges_notice(struct test_opencl *opencl, char *how, size_t size);
 
 #endif

@@ -3,6 +3,7 @@
 #include "check_grid.h"
 #include "memory.h"
 #include "message.h"
+#include "pairs.h"
 #include "problems.h"
 #include "session.h"
 #include "status.h"
@@ -21,12 +22,14 @@ const struct verb verb_check = {
     .details =
         "Runs each problem on seeded inputs, with outputs poisoned and between guard bands, and\n"
         "compares with attention by definition in double precision. Without problems: a grid\n"
-        "of head dims, element types, masks, grouped heads, ragged lengths and layouts.\n\n"
+        "of head dims, element types, masks, grouped heads, ragged lengths and layouts; or with\n"
+        "--pairwise problems in which any two features that go together do so once.\n\n"
         "ratio is the worst error over the allowed one, which is made from the error of a host\n"
         "model in the same precision: at most 1 is right. error and lse_error are the worst\n"
         "absolute differences. The exit code is 1 when any result is wrong, else that of the\n"
         "gravest error, else 4 when a case is unsupported.\n\n"
         "  flashcl check\n"
+        "  flashcl check --pairwise --family all\n"
         "  flashcl check --family all 'fwd h8/2 q100 k1000 d80 f16 causal-br'",
     .run = run_check,
 };
@@ -49,6 +52,7 @@ struct check {
     struct implementation_list implementations;
     int families[FCL_FAMILY_COUNT]; // which are asked for
     int by_family;                  // 0: the configuration that a plan chooses
+    int pairwise;
     enum fcl_fill fill;
     struct fcl_config config;
     const struct fcl_config *chosen;
@@ -99,6 +103,22 @@ static int read_numbers(struct check *check)
     return EXIT_OK;
 }
 
+static int read_pairs(struct check *check)
+{
+    size_t count;
+    if (check->options->argument_count > 0) {
+        return options_usage(&verb_check, "--pairwise and problems exclude each other");
+    }
+    char **texts = pairs_texts(&count);
+    int code = EXIT_OK;
+    for (size_t i = 0; i < count; i++) {
+        code = code == EXIT_OK ? problems_add(&check->problems, &verb_check, texts[i]) : code;
+        free(texts[i]);
+    }
+    free(texts);
+    return code;
+}
+
 static int read_own(struct check *check)
 {
     int code =
@@ -112,7 +132,9 @@ static int read_own(struct check *check)
     if (code == EXIT_OK) {
         code = config_read(check->options, &verb_check, &check->config, &check->chosen);
     }
-    if (code == EXIT_OK) {
+    if (code == EXIT_OK && check->pairwise) {
+        code = read_pairs(check);
+    } else if (code == EXIT_OK) {
         code = problems_read(&check->problems, &verb_check, check->options, 0, check_grid,
                              check_grid_count);
     }
@@ -309,6 +331,7 @@ static int run_check(int argc, const char **argv)
         {"rows", '\0', POPT_ARG_LONGLONG, &check.rows, 0,
          "rows to compare in each problem, 0: all (default: 0)", "N"},
         {"seed", '\0', POPT_ARG_LONGLONG, &check.seed, 0, "seed of the inputs (default: 1)", "N"},
+        {"pairwise", '\0', POPT_ARG_NONE, &check.pairwise, 0, "all pairs of features", NULL},
         OPTION_CONFIG(&options),
         POPT_TABLEEND,
     };
