@@ -47,7 +47,7 @@ static int wgmma_row(int64_t columns)
     return (int)fcl_div_up(columns, 64) * 32;
 }
 
-#define WGMMA_BARRIERS 112 // floats, for barriers and the work of each worker
+#define WGMMA_BARRIERS 64 // floats
 
 // Slots of Q, which hold the output, too; then keys, values, barriers.
 static struct fcl_local_layout wgmma_layout(const struct fcl_config *c, const struct fcl_problem *p)
