@@ -270,7 +270,7 @@ FCL_API enum fcl_status fcl_merge_create(fcl_device *device, enum fcl_dtype dtyp
 FCL_API void fcl_merge_destroy(fcl_merge **merge);
 
 // The arguments of one merge. All tensors are [batch, heads_q, q_len, head_dim]; all LSE are fp32
-// [batch, heads_q, q_len], contiguous.
+// [batch, heads_q, q_len], contiguous. Packed sequences are one batch of total_q rows, bshd.
 struct fcl_merge_args {
     size_t struct_size;
     struct fcl_shape shape; // heads_kv and k_len do not matter
