@@ -256,7 +256,8 @@ FCL_API enum fcl_status fcl_attention_validate(const fcl_plan *plan, cl_command_
 //     LSE = log(e^LSE_a + e^LSE_b)      O = (e^LSE_a O_a + e^LSE_b O_b) / e^LSE
 //
 // O = 0 with LSE = -inf, what a plan writes where a row sees no key, changes nothing; the O of such
-// a part is not looked at. More parts are merged one after the other. Sinks belong to one part only.
+// a part is not looked at. More parts are merged one after the other. Sinks belong to one part
+// only.
 
 // Builds the kernel for these element types, or takes it from the cache, and proves it by a tiny
 // launch. Errors: INVALID_ARGUMENT, BUILD_FAILED, WRONG_RESULT, DEVICE_ERROR, OUT_OF_MEMORY; then
