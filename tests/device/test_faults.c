@@ -85,8 +85,8 @@ static int has_sequences(const struct fcl_problem *problem)
     return problem->varlen || problem->used;
 }
 
-// What no sequence has is NaN. Of a table, rows lie further apart than they are long, and two pages
-// are outside of the pool.
+// What no sequence has is NaN. Of a table, rows lie further apart than they are long, and three
+// pages are outside of the pool: in place of page 0, too, which then is all NaN.
 static void prepare_sequences(struct test_attention *a)
 {
     struct fcl_sequences *s = &a->sequences;
@@ -94,7 +94,8 @@ static void prepare_sequences(struct test_attention *a)
     int32_t *table = calloc((size_t)(batch * stride), sizeof *table);
     assert_non_null(table);
     for (int64_t i = 0; s->table && i < batch * s->table_entries; i++)
-        table[i / s->table_entries * stride + i % s->table_entries] = s->table[i];
+        table[i / s->table_entries * stride + i % s->table_entries] =
+            s->table[i] ? s->table[i] : -1;
     if (s->table) {
         table[1] = (int32_t)s->page_count;
         table[stride] = -1;

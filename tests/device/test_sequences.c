@@ -145,11 +145,13 @@ static void share_pages(struct test_attention *a)
     copy_numbers(s->table + s->table_entries, s->table, (s->table_entries + 1) / 2);
 }
 
-// 38: pages beyond the pool and before it, and lengths beyond the table, whose rows are further
-// apart than they are long. For three sequences or more.
+// 38: pages beyond the pool and before it (page 0 is of no sequence, and NaN), and lengths beyond
+// the table, whose rows are further apart than they are long. For three sequences or more.
 static void wild_pages(struct test_attention *a)
 {
     struct fcl_sequences *s = &a->sequences;
+    for (int64_t i = 0; i < a->problem.batch * s->table_entries; i++)
+        s->table[i] = s->table[i] ? s->table[i] : -7;
     s->table[0] = s->page_count > 1 ? (int32_t)s->page_count : s->table[0];
     s->table[s->table_entries / 2] = INT_MAX;
     s->table[s->table_entries * 2 - 1] = -1;
