@@ -79,6 +79,7 @@ int main(void)
 {
     cl_platform_id platform;
     cl_device_id id;
+    struct fcl_problem problem;
     fcl_device *device;
     fcl_plan *plan;
     if (clGetPlatformIDs(1, &platform, NULL) ||
@@ -86,10 +87,8 @@ int main(void)
         return 3;
     cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, NULL);
     cl_command_queue queue = clCreateCommandQueue(context, id, 0, NULL);
-    const struct fcl_problem problem =
-        fcl_problem(.batch = 1, .heads_q = HEADS, .heads_kv = HEADS_KV, .q_len = 1,
-                    .k_len = CAPACITY, .head_dim_qk = DIM, .mask = FCL_MASK_CAUSAL_BOTTOM_RIGHT);
-    if (fcl_device_create(context, id, NULL, &device) ||
+    if (fcl_problem_parse("fwd h6/2 q1 k640 d64 causal-br", &problem, NULL, 0) ||
+        fcl_device_create(context, id, NULL, &device) ||
         fcl_plan_create(device, &problem, NULL, &plan)) // all that is ever compiled
         return 5;
     size_t bytes = 0; // of workspace, the most that any step needs

@@ -1,6 +1,5 @@
-// Decoding sequences of different lengths together, with keys and values in pages: a sequence takes
-// another page of the pool when its last one is full, wherever that lies. One plan for all steps.
-// Every result is computed once more from its definition.
+// Decoding sequences of different lengths together, keys and values in pages: a sequence takes
+// another one of the pool when its last is full. Every result is computed once more.
 #include <flashcl/flashcl.h>
 
 #include <math.h>
@@ -17,7 +16,7 @@
 
 static float keys[PAGES][PAGE][DIM], values[PAGES][PAGE][DIM];
 static float queries[SEQUENCES][HEADS][DIM], found[SEQUENCES][HEADS][DIM];
-static int32_t table[SEQUENCES][ENTRIES], lengths[SEQUENCES] = {1, 30, 75}, pages_taken;
+static int32_t table[SEQUENCES][ENTRIES], lengths[SEQUENCES], pages_taken;
 
 static void fill(float *x, size_t bytes)
 {
@@ -25,11 +24,12 @@ static void fill(float *x, size_t bytes)
         x[i] = (float)rand() / (float)RAND_MAX - 0.5f;
 }
 
-// Gives a sequence the page for its next row, where it has none: from all over the pool.
-static void reserve(int s)
+// Makes room for more rows of a sequence, in pages from all over the pool.
+static void append(int s, int rows)
 {
-    if (lengths[s] % PAGE == 0)
-        table[s][lengths[s] / PAGE] = 7 * pages_taken++ % PAGES;
+    for (int end = lengths[s] + rows; lengths[s] < end; lengths[s]++)
+        if (lengths[s] % PAGE == 0)
+            table[s][lengths[s] / PAGE] = 7 * pages_taken++ % PAGES;
 }
 
 // The largest difference from the definition.
@@ -55,8 +55,22 @@ static double compare(void)
     return worst;
 }
 
-static cl_mem copy(cl_context context, void *data, size_t bytes)
+// One more row for each sequence, and what one query a head then sees.
+static int step(fcl_plan *plan, cl_command_queue queue, const struct fcl_attention_args *args)
 {
+    for (int s = 0; s < SEQUENCES; s++)
+        append(s, 1);
+    fill(queries[0][0], sizeof queries);
+    clEnqueueWriteBuffer(queue, args->q.buffer, 0, 0, sizeof queries, queries, 0, NULL, NULL);
+    clEnqueueWriteBuffer(queue, args->used_k, 0, 0, sizeof lengths, lengths, 0, NULL, NULL);
+    clEnqueueWriteBuffer(queue, args->table, 0, 0, sizeof table, table, 0, NULL, NULL);
+    return fcl_attention_enqueue(plan, queue, args, 0, NULL, NULL) ||
+           clEnqueueReadBuffer(queue, args->o.buffer, 1, 0, sizeof found, found, 0, NULL, NULL);
+}
+
+static cl_mem filled(cl_context context, float *data, size_t bytes)
+{
+    fill(data, bytes);
     return clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, data, NULL);
 }
 
@@ -64,6 +78,7 @@ int main(void)
 {
     cl_platform_id platform;
     cl_device_id id;
+    struct fcl_problem problem;
     fcl_device *device;
     fcl_plan *plan;
     if (clGetPlatformIDs(1, &platform, NULL) ||
@@ -71,44 +86,30 @@ int main(void)
         return 3;
     cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, NULL);
     cl_command_queue queue = clCreateCommandQueue(context, id, 0, NULL);
-    const struct fcl_problem problem =
-        fcl_problem(.batch = SEQUENCES, .heads_q = HEADS, .heads_kv = 1, .q_len = 1,
-                    .k_len = ENTRIES * PAGE, .head_dim_qk = DIM, .page = PAGE);
-    if (fcl_device_create(context, id, NULL, &device) ||
+    if (fcl_problem_parse("fwd b3 h4/1 q1 k128 d64 page=16", &problem, NULL, 0) ||
+        fcl_device_create(context, id, NULL, &device) ||
         fcl_plan_create(device, &problem, NULL, &plan)) // all that is ever compiled
         return 5;
-    for (int s = 0; s < SEQUENCES; s++) // the prompts
-        for (int length = lengths[s], i = lengths[s] = 0; i < length; i++, lengths[s]++)
-            reserve(s);
-    fill(keys[0][0], sizeof keys); // rows that no step has reached count as not there
-    fill(values[0][0], sizeof values);
-    struct fcl_attention_args args = {.struct_size = sizeof args,
-                                      .shape = {SEQUENCES, HEADS, 1, 1, ENTRIES * PAGE},
-                                      .q = {.buffer = copy(context, queries, sizeof queries)},
-                                      .k = {.buffer = copy(context, keys, sizeof keys)},
-                                      .v = {.buffer = copy(context, values, sizeof values)},
-                                      .o = {.buffer = copy(context, found, sizeof found)},
-                                      .used_k = copy(context, lengths, sizeof lengths),
-                                      .table = copy(context, table, sizeof table),
-                                      .table_entries = ENTRIES,
-                                      .page_count = PAGES};
+    for (int s = 0; s < SEQUENCES; s++)
+        append(s, 1 + 37 * s); // the prompts
+    struct fcl_attention_args args = {
+        .struct_size = sizeof args,
+        .shape = {SEQUENCES, HEADS, 1, 1, ENTRIES * PAGE},
+        .q = {.buffer = filled(context, queries[0][0], sizeof queries)},
+        .k = {.buffer = filled(context, keys[0][0], sizeof keys)},
+        .v = {.buffer = filled(context, values[0][0], sizeof values)},
+        .o = {.buffer = filled(context, found[0][0], sizeof found)},
+        .used_k = clCreateBuffer(context, 0, sizeof lengths, NULL, NULL),
+        .table = clCreateBuffer(context, 0, sizeof table, NULL, NULL),
+        .table_entries = ENTRIES,
+        .page_count = PAGES};
     size_t bytes = 0;
     fcl_plan_workspace_size(plan, &args.shape, &bytes);
     args.workspace = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes + 1, NULL, NULL);
     double worst = 0;
     int failed = 0;
-    for (int step = 0; step < STEPS && !failed; step++) {
-        for (int s = 0; s < SEQUENCES; s++, lengths[s - 1]++)
-            reserve(s);
-        fill(queries[0][0], sizeof queries);
-        clEnqueueWriteBuffer(queue, args.q.buffer, 0, 0, sizeof queries, queries, 0, NULL, NULL);
-        clEnqueueWriteBuffer(queue, args.used_k, 0, 0, sizeof lengths, lengths, 0, NULL, NULL);
-        clEnqueueWriteBuffer(queue, args.table, 0, 0, sizeof table, table, 0, NULL, NULL);
-        failed =
-            fcl_attention_enqueue(plan, queue, &args, 0, NULL, NULL) ||
-            clEnqueueReadBuffer(queue, args.o.buffer, 1, 0, sizeof found, found, 0, NULL, NULL);
-        worst = fmax(worst, compare());
-    }
+    for (int i = 0; i < STEPS && !failed; i++, worst = fmax(worst, compare()))
+        failed = step(plan, queue, &args);
     printf("one plan, %d steps, %d pages: largest error %.1e\n", STEPS, pages_taken, worst);
     fcl_plan_destroy(&plan);
     fcl_device_destroy(&device);

@@ -267,19 +267,17 @@ struct fcl_host_tensor {
 FCL_API float fcl_element_load(const void *data, enum fcl_dtype dtype, int64_t index);
 FCL_API void fcl_element_store(void *data, enum fcl_dtype dtype, int64_t index, float value);
 
-// What a reference computes from: the problem with exact lengths, its inputs, the scale (0:
-// default).
+// What a reference computes from: the problem with exact lengths, and its inputs.
 struct fcl_reference {
     const struct fcl_problem *problem;
     struct fcl_host_tensor q, k, v;
-    float scale;
+    float scale;                           // 0: the default
     float softcap;                         // 0: the problem's
     const float *sinks;                    // a logit for each query head, where the problem says so
     const struct fcl_sequences *sequences; // where the problem is varlen or used
     const float *slopes;            // one for each query head, where the problem says `alibi=given`
     struct fcl_host_tensor bias;    // [batch, heads_q, q_len, k_len], where the problem says `bias`
-    struct fcl_host_tensor visible; // bytes in the same shape, where the problem says `mask=u8`;
-                                    // dtype does not count
+    struct fcl_host_tensor visible; // bytes in that shape, of `mask=u8`; dtype does not count
 };
 
 // One row of attention: batch b, query head h, query i; of sequences, sequence b and its query i.

@@ -52,11 +52,25 @@ static enum fcl_status prepare_all_lse(const struct fcl_merge_args *args, struct
     return status;
 }
 
+static enum fcl_status prepare_tensor(const struct fcl_merge_args *args,
+                                      struct fcl_operand *operand, char *reason, size_t size)
+{
+    const struct fcl_problem any = {.layout = args->layout, .alignment = 1, .strided = 1};
+    const int64_t extents[4] = {args->shape.batch, args->shape.heads_q, args->shape.q_len,
+                                args->head_dim};
+    const size_t element = operand->element, offset = operand->tensor->offset;
+    memcpy(operand->extents, extents, sizeof extents);
+    if (offset % element)
+        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
+                        "%s.offset is %zu bytes, allowed are multiples of %zu", operand->name,
+                        offset, element);
+    return fcl_operand_prepare(&any, operand, reason, size);
+}
+
 static enum fcl_status prepare_tensors(const struct fcl_merge *merge,
                                        const struct fcl_merge_args *args, struct work *work,
                                        char *reason, size_t size)
 {
-    const struct fcl_problem any = {.layout = args->layout, .alignment = 1, .strided = 1};
     struct fcl_merge_numbers *n = &work->numbers;
     struct fcl_operand operands[] = {
         {.name = "a",
@@ -79,17 +93,9 @@ static enum fcl_status prepare_tensors(const struct fcl_merge *merge,
          .end = &work->o_end,
          .is_output = 1},
     };
-    const int64_t extents[4] = {args->shape.batch, args->shape.heads_q, args->shape.q_len,
-                                args->head_dim};
     enum fcl_status status = FCL_OK;
-    for (size_t i = 0; i < FCL_COUNT(operands) && !status; i++) {
-        const size_t element = operands[i].element, offset = operands[i].tensor->offset;
-        memcpy(operands[i].extents, extents, sizeof extents);
-        status = offset % element ? fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
-                                             "%s.offset is %zu bytes, allowed are multiples of %zu",
-                                             operands[i].name, offset, element)
-                                  : fcl_operand_prepare(&any, &operands[i], reason, size);
-    }
+    for (size_t i = 0; i < FCL_COUNT(operands) && !status; i++)
+        status = prepare_tensor(args, &operands[i], reason, size);
     n->unit = n->a_strides[3] == 1 && n->b_strides[3] == 1 && n->o_strides[3] == 1;
     return status;
 }

@@ -47,7 +47,7 @@ static int wgmma_row(int64_t columns)
     return (int)fcl_div_up(columns, 64) * 32;
 }
 
-#define WGMMA_BARRIERS 112 // floats, for barriers and the work of each worker
+#define WGMMA_BARRIERS 64 // floats
 
 // Slots of Q, which hold the output, too; then keys, values, barriers.
 static struct fcl_local_layout wgmma_layout(const struct fcl_config *c, const struct fcl_problem *p)
@@ -425,8 +425,9 @@ int fcl_rows_packed(enum fcl_family family, const struct fcl_problem *problem)
 #define VALUES 6 // at most, of one tunable
 
 // Which values a tunable takes: those listed; those below the head dim and one more, which stands
-// for all of it; of those listed only the first, unless queries are few.
-enum kind { LISTED, BELOW_AND_HEAD_DIM, BELOW_AND_ZERO, WITH_FEW_QUERIES };
+// for all of it; of those listed only the first, unless queries are few; those listed and the rows
+// that there are, if they are few.
+enum kind { LISTED, BELOW_AND_HEAD_DIM, BELOW_AND_ZERO, WITH_FEW_QUERIES, AND_FEW_ROWS };
 
 struct tunable {
     size_t offset; // in struct fcl_config
@@ -462,7 +463,7 @@ static const struct tunable vector_space[] = {
 };
 
 static const struct tunable row_space[] = {
-    TUNABLE(width, LISTED, 4, 8, 16),           TUNABLE(block_m, LISTED, 1, 2, 4, 8),
+    TUNABLE(width, LISTED, 4, 8, 16),           TUNABLE(block_m, AND_FEW_ROWS, 1, 2, 4, 8),
     TUNABLE(block_n, LISTED, 32, 64, 128, 256), TUNABLE(micro_keys, LISTED, 1, 2, 4, 8),
     TUNABLE(micro_cols, LISTED, 1, 2, 4, 8),    TUNABLE(splits, LISTED, 1, 4, 16),
 };
@@ -496,6 +497,14 @@ static const struct {
     [FCL_FAMILY_NVIDIA_WGMMA] = {wgmma_space, FCL_COUNT(wgmma_space)},
 };
 
+// Rows of a key head where the row family is for them and does not have their number anyway; 0:
+// not so.
+static int few_rows(const struct fcl_problem *problem)
+{
+    const int64_t rows = problem->q_len * (problem->heads_q / problem->heads_kv);
+    return rows > 0 && rows < 8 && (rows & (rows - 1)) ? (int)rows : 0;
+}
+
 static size_t value_count(const struct tunable *tunable, const struct fcl_problem *problem)
 {
     size_t count = 0;
@@ -503,6 +512,8 @@ static size_t value_count(const struct tunable *tunable, const struct fcl_proble
         return tunable->count;
     if (tunable->kind == WITH_FEW_QUERIES)
         return problem->q_len > 0 && problem->q_len < PACKED_QUERIES ? tunable->count : 1;
+    if (tunable->kind == AND_FEW_ROWS)
+        return tunable->count + (few_rows(problem) > 0);
     while (count < tunable->count && tunable->values[count] < problem->head_dim_qk)
         count++;
     return count + 1;
@@ -519,11 +530,13 @@ static int space_point(enum fcl_family family, size_t number, const struct fcl_p
     for (size_t t = spaces[family].count; t-- > 0;) {
         const struct tunable *tunable = &spaces[family].tunables[t];
         const size_t count = value_count(tunable, problem), index = number % count;
-        int value = tunable->values[index];
+        int value = index < tunable->count ? tunable->values[index] : 0;
         if (tunable->kind == BELOW_AND_HEAD_DIM && index == count - 1)
             value = problem->head_dim_qk;
         if (tunable->kind == BELOW_AND_ZERO && index == count - 1)
             value = 0;
+        if (tunable->kind == AND_FEW_ROWS && index == tunable->count)
+            value = few_rows(problem);
         *(int *)((char *)config + tunable->offset) = value;
         number /= count;
     }

@@ -46,6 +46,39 @@ static void biases_at_the_limits(void **state)
     }
 }
 
+// 1, 6: rows that see nothing - the first 14 of one of the batch by a bias, the last of another by
+// a mask - get O = 0, also with sinks, and leave the others alone.
+static void rows_that_see_nothing(void **state)
+{
+    (void)state;
+    struct test_attention a;
+    test_attention_init(&a, "fwd b3 h2 q20 k40 d16 bias=f32 mask=u8 sink lse");
+    for (int64_t h = 0; h < 2; h++)
+        for (int64_t j = 0; j < 40; j++) {
+            for (int64_t i = 0; i < 14; i++)
+                test_tensor_set(&a.bias, 1, h, i, j, -INFINITY);
+            *test_visible(&a, 2, h, 19, j) = 0;
+        }
+    test_attention_everywhere(&opencl, &a);
+    test_attention_free(&a);
+}
+
+// 28: two keys of 512 are left, by a bias and a mask together; caps come first.
+static void two_keys_are_left(void **state)
+{
+    (void)state;
+    struct test_attention a;
+    test_attention_init(&a, "fwd h2 q9 k512 d16 br softcap=5 bias=f16 alibi mask=u8 lse");
+    for (int64_t h = 0; h < 2; h++)
+        for (int64_t i = 0; i < 9; i++)
+            for (int64_t j = 0; j < 512; j++) {
+                test_tensor_set(&a.bias, 0, h, i, j, j % 3 ? -INFINITY : 0.5f);
+                *test_visible(&a, 0, h, i, j) = j == 33 + i * 3 || j == 501 || j == 502;
+            }
+    test_attention_everywhere(&opencl, &a);
+    test_attention_free(&a);
+}
+
 // 20, 23: every axis may be broadcast, alone, with others, or all; offsets and strides are any.
 static void biases_of_any_shape(void **state)
 {
@@ -99,6 +132,16 @@ static void hide_blocks(struct test_attention *a, int one)
             test_tensor_set(&a->k, 0, 0, j, d, one ? 0.5f : NAN);
             test_tensor_set(&a->v, 0, 0, j, d, one ? (float)d : j % 2 ? NAN : INFINITY);
         }
+}
+
+// Of sequences, whatever their form: the batch of a tensor is the sequence, queries and keys are
+// counted within it, and so is the distance of ALiBi.
+static void sequences(void **state)
+{
+    (void)state;
+    TEST_PROBLEMS(&opencl, "fwd b4 h4/2 q40 k90 d16 br bias=f16 alibi mask=u8 varlen lse",
+                  "fwd b3 h4/2 q5 k150 d16 causal-br bias=f32 alibi=given page=16 lse",
+                  "fwd b3 h2 q40 k133 d24 f16 tl mask=u8 alibi used lse");
 }
 
 // A few visible keys are found; and what a mask hides from all rows of whole blocks is not read: K
@@ -208,8 +251,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(biases),
         cmocka_unit_test(biases_at_the_limits),
+        cmocka_unit_test(rows_that_see_nothing),
+        cmocka_unit_test(two_keys_are_left),
         cmocka_unit_test(biases_of_any_shape),
         cmocka_unit_test(masks),
+        cmocka_unit_test(sequences),
         cmocka_unit_test(blocks_behind_masks),
         cmocka_unit_test(masks_of_any_shape),
         cmocka_unit_test(masks_beyond_2_31_elements),

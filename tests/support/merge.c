@@ -78,52 +78,77 @@ static void tear_down(struct merging *m)
 
 // ---- running
 
-// Runs it with all of a, b and their LSE in guarded buffers, of which one may be the output's.
+// Guarded buffers; the outputs' are those of a or b where they stand over them.
+struct buffers {
+    cl_mem a, b, lse_a, lse_b, o, lse;
+    const struct test_tensor *out;
+};
+
+static struct buffers make_buffers(struct test_opencl *opencl, const struct merging *m,
+                                   enum test_merge_place place)
+{
+    const size_t lse_bytes = m->rows * sizeof *m->lse;
+    struct buffers x = {.a = test_guarded_buffer(opencl, m->a.data, m->a.bytes),
+                        .b = test_guarded_buffer(opencl, m->b.data, m->b.bytes),
+                        .lse_a = test_guarded_buffer(opencl, m->lse_a, lse_bytes),
+                        .lse_b = test_guarded_buffer(opencl, m->lse_b, lse_bytes)};
+    if (place == TEST_APART) {
+        x.o = test_guarded_buffer(opencl, NULL, m->o.bytes);
+        x.lse = test_guarded_buffer(opencl, NULL, lse_bytes);
+        x.out = &m->o;
+    } else {
+        x.o = place == TEST_OVER_A ? x.a : x.b;
+        x.lse = place == TEST_OVER_A ? x.lse_a : x.lse_b;
+        x.out = place == TEST_OVER_A ? &m->a : &m->b;
+    }
+    return x;
+}
+
+static void release_buffers(const struct buffers *x)
+{
+    cl_mem all[] = {x->a, x->b, x->lse_a, x->lse_b, x->o, x->lse};
+    const size_t count = x->o == x->a || x->o == x->b ? 4 : 6;
+    for (size_t i = 0; i < count; i++)
+        clReleaseMemObject(all[i]);
+}
+
+// Returns 0 where a guard was touched.
+static int read_outputs(struct test_opencl *opencl, struct merging *m, const struct buffers *x)
+{
+    unsigned char *found = malloc(x->out->bytes);
+    assert_non_null(found);
+    const int whole = test_guarded_read(opencl, x->o, found, x->out->bytes) &
+                      test_guarded_read(opencl, x->lse, m->lse, m->rows * sizeof *m->lse);
+    if (x->out != &m->o)
+        test_tensor_lay(&m->o, x->out->strides, x->out->offset);
+    memcpy(m->o.data, found, x->out->bytes);
+    free(found);
+    return whole;
+}
+
 // Returns 0 where a guard was touched.
 static int run(struct test_opencl *opencl, struct merging *m, const struct test_merge_case *c,
                const fcl_merge *merge)
 {
-    const size_t lse_bytes = m->rows * sizeof *m->lse;
-    const int over = c->place != TEST_APART;
-    struct test_tensor *out = c->place == TEST_OVER_A   ? &m->a
-                              : c->place == TEST_OVER_B ? &m->b
-                                                        : &m->o;
-    cl_mem a = test_guarded_buffer(opencl, m->a.data, m->a.bytes);
-    cl_mem b = test_guarded_buffer(opencl, m->b.data, m->b.bytes);
-    cl_mem lse_a = test_guarded_buffer(opencl, m->lse_a, lse_bytes);
-    cl_mem lse_b = test_guarded_buffer(opencl, m->lse_b, lse_bytes);
-    cl_mem o = over ? NULL : test_guarded_buffer(opencl, NULL, m->o.bytes);
-    cl_mem lse = over ? NULL : test_guarded_buffer(opencl, NULL, lse_bytes);
-    cl_mem to = c->place == TEST_OVER_A ? a : c->place == TEST_OVER_B ? b : o;
-    cl_mem lse_to = c->place == TEST_OVER_A ? lse_a : c->place == TEST_OVER_B ? lse_b : lse;
+    const struct buffers x = make_buffers(opencl, m, c->place);
     const struct fcl_merge_args args = {
         .struct_size = sizeof args,
         .shape = {c->extents[0], c->extents[1], 0, c->extents[2], 0},
         .head_dim = m->head_dim,
-        .a = test_tensor_argument(a, &m->a, TEST_GUARD),
-        .b = test_tensor_argument(b, &m->b, TEST_GUARD),
-        .o = test_tensor_argument(to, out, TEST_GUARD),
-        .lse_a = lse_a,
-        .lse_b = lse_b,
-        .lse = c->no_lse ? NULL : lse_to,
+        .a = test_tensor_argument(x.a, &m->a, TEST_GUARD),
+        .b = test_tensor_argument(x.b, &m->b, TEST_GUARD),
+        .o = test_tensor_argument(x.o, x.out, TEST_GUARD),
+        .lse_a = x.lse_a,
+        .lse_b = x.lse_b,
+        .lse = c->no_lse ? NULL : x.lse,
         .lse_a_offset = TEST_GUARD,
         .lse_b_offset = TEST_GUARD,
         .lse_offset = TEST_GUARD};
     const enum fcl_status status = fcl_merge_enqueue(merge, opencl->queue, &args, 0, NULL, NULL);
     if (status)
         fail_msg("fcl_merge_enqueue: %s\n%s", fcl_status_text(status), opencl->capture.text);
-    unsigned char *found = malloc(out->bytes);
-    assert_non_null(found);
-    const int whole = test_guarded_read(opencl, to, found, out->bytes) &
-                      test_guarded_read(opencl, lse_to, m->lse, lse_bytes);
-    if (over)
-        test_tensor_lay(&m->o, out->strides, out->offset);
-    memcpy(m->o.data, found, out->bytes);
-    free(found);
-    cl_mem all[] = {a, b, lse_a, lse_b, o, lse};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i])
-            clReleaseMemObject(all[i]);
+    const int whole = read_outputs(opencl, m, &x);
+    release_buffers(&x);
     return whole;
 }
 

@@ -81,14 +81,17 @@ static void few_queries_are_packed_and_split(void **state)
         const struct fcl_caps *caps; // CPUs have 8 compute units, GPUs 40 or 132
         const char *config;
     } rows[] = {
-        {"fwd h6/2 q1 k4096 d64", &wide, "row_m4n256l16k1c4g1s8"},
-        {"fwd b16 h6/2 q1 k4096 d64", &wide, "row_m4n256l16k1c4g1"},
-        {"fwd h7/7 q3 k4096 d64", &wide, "row_m4n256l16k1c4s4"},
+        {"fwd h6/2 q1 k4096 d64", &wide, "row_m3n256l16k1c4g1s8"},
+        {"fwd b16 h6/2 q1 k4096 d64", &wide, "row_m3n256l16k1c4g1"},
+        {"fwd h7/7 q3 k4096 d64", &wide, "row_m3n256l16k1c4s4"},
         {"fwd h12/1 q1 k4096 d64", &wide, "vector_m16n64l16k8c8g1s8"},
         {"fwd h20/1 q1 k4096 d64", &wide, "vector_m32n64l16k8c8g1s8"},
         {"fwd h28/4 q5 k4096 d64", &wide, "vector_m48n64l16k4c4g1s4"},
         {"fwd h48/2 q5 k4096 d64", &wide, "vector_m64n64l16k4c4g1s4"},
         {"fwd h6/2 q16 k4096 d64", &wide, "vector_m16n64l16k8c8s4"},
+        {"fwd h5/1 q1 k4096 d128", &wide, "row_m5n256l16k1c4g1s8"},
+        {"fwd h5/1 q1 k4096 d128", &narrow, "row_m5n256l8k1c2g1s8"},
+        {"fwd h2/2 q1 k4096 d128/72", &narrow, "row_m1n256l8k1c8s8"},
         {"fwd h12/1 q1 k4096 d64", &narrow, "vector_m16n64l8k4c4g1s8"},
         {"fwd h6/2 q1 k4096 d64", &gpu, "generic_m16n64w64r4d64h32g1s32"},
         {"fwd h6/2 q1 k600 d64", &gpu, "generic_m16n64w64r4d64h32g1s4"},
@@ -98,7 +101,7 @@ static void few_queries_are_packed_and_split(void **state)
         {"fwd h6/2 q1 k4096 d64", &small, "generic_m16n32w64r4d32g1s40"},
         {"fwd h6/2 q5 k4096 d64 f16", &nvidia, "nvidia_mma_m16n64w32t2g1s32"},
         {"fwd h20/1 q1 k65536 d64 f16", &nvidia, "nvidia_mma_m128n128w128g1s128"},
-        {"lse h6/2 q1 k4096 d64", &wide, "row_m4n256l16k1c4g1"},
+        {"lse h6/2 q1 k4096 d64", &wide, "row_m3n256l16k1c4g1"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct fcl_problem problem = test_problem(rows[i].problem);

@@ -129,7 +129,7 @@ static void what_it_is_not_for_is_refused_with_a_reason(void **state)
         {"fwd h8/2 q64 d64 f16", "nvidia_wgmma_m128n128w384t2g1", "packed 1"},
         {"fwd h8 q64 d128 f16", "nvidia_wgmma_m192n96w512t2", "136 registers"},
         {"fwd h8 q64 d128 f16", "nvidia_wgmma_m128n192w384t2", "208 registers"},
-        {"fwd h8 q64 d256 f16", "nvidia_wgmma_m128n64w384t2a1", "262592 bytes of local memory"},
+        {"fwd h8 q64 d256 f16", "nvidia_wgmma_m128n64w384t2a1", "262400 bytes of local memory"},
     };
     const struct fcl_caps caps = nvidia(90);
     test_refusals(&caps, rows, FCL_COUNT(rows));
@@ -142,14 +142,14 @@ static void local_memory_holds_slots_of_q_stages_and_barriers(void **state)
         const char *problem, *config;
         size_t bytes;
     } rows[] = {
-        {"fwd h8 q64 d128 f16", X128, (2 * 128 + 4 * 128) * 256 + 448},
-        {"fwd h8 q64 d96 f16", X128, (2 * 128 + 4 * 128) * 256 + 448}, // whole chunks
-        {"fwd h8 q64 d64 f16", "nvidia_wgmma_m192n128w512t2a1", (2 * 192 + 4 * 128) * 128 + 448},
-        {"fwd h8 q64 d256 f16", "nvidia_wgmma_m128n64w384t2", (128 + 4 * 64) * 512 + 448},
+        {"fwd h8 q64 d128 f16", X128, (2 * 128 + 4 * 128) * 256 + 256},
+        {"fwd h8 q64 d96 f16", X128, (2 * 128 + 4 * 128) * 256 + 256}, // whole chunks
+        {"fwd h8 q64 d64 f16", "nvidia_wgmma_m192n128w512t2a1", (2 * 192 + 4 * 128) * 128 + 256},
+        {"fwd h8 q64 d256 f16", "nvidia_wgmma_m128n64w384t2", (128 + 4 * 64) * 512 + 256},
         {"fwd h8 q64 d192/128 f16", "nvidia_wgmma_m128n96w384t2a1",
-         (2 * 128 + 2 * 96) * 384 + 2 * 96 * 256 + 448},
+         (2 * 128 + 2 * 96) * 384 + 2 * 96 * 256 + 256},
         {"fwd h8 q64 d64/128 f16", "nvidia_wgmma_m128n64w384t3", // O leaves through Q
-         128 * 256 + 3 * 64 * (128 + 256) + 448},
+         128 * 256 + 3 * 64 * (128 + 256) + 256},
     };
     for (size_t i = 0; i < FCL_COUNT(rows); i++) {
         const struct fcl_problem problem = test_problem(rows[i].problem);
