@@ -227,6 +227,8 @@ test_run() {
     refuse "pages without lengths" 2 "--table needs --used-k"
     on run --q q.npy --k k.npy --v v.npy -o o.npy --cu-q q.npy --used-k uk.npy --table t.npy
     refuse "starts that are no integers" 2 "--cu-q is i4 of rank 1"
+    on run --q q.npy --k k.npy --v v.npy -o o.npy --cu-q cq.npy --used-k cq.npy --table t.npy
+    refuse "lengths of more sequences than there are" 2 "cq.npy has length 4; --used-k has 3"
     judge "grouped heads, bshd, lse" f2 2,7,4,8 2,9,2,8 2,9,2,8 --layout bshd --lse l.npy
     judge "rank 3 with lse" f4 2,3,8 2,5,8 2,5,8 --lse l.npy
     judge "scale" f4 1,2,9,8 1,2,9,8 1,2,9,8 --scale -0.7

@@ -52,13 +52,14 @@ static int read_one(struct sequence_files *files, enum sequence_file which, int 
     if (!npy_read(path, &files->arrays[which], reason, size)) {
         return 0;
     }
-    if (header->type != NPY_I4 || header->rank != rank ||
-        (length >= 0 && header->shape[0] != length)) {
-        snprintf(reason, size,
-                 "%s holds %s of rank %d and length %" PRId64 "; %s is i4 of rank %d%s", path,
-                 npy_type_text(header->type), header->rank, header->rank > 0 ? header->shape[0] : 1,
-                 option_names[which], rank,
-                 length >= 0 ? ", as long as others say there are sequences" : "");
+    if (header->type != NPY_I4 || header->rank != rank) {
+        snprintf(reason, size, "%s holds %s of rank %d; %s is i4 of rank %d", path,
+                 npy_type_text(header->type), header->rank, option_names[which], rank);
+        return 0;
+    }
+    if (length >= 0 && header->shape[0] != length) {
+        snprintf(reason, size, "%s has length %" PRId64 "; %s has %" PRId64, path, header->shape[0],
+                 option_names[which], length);
         return 0;
     }
     return 1;
