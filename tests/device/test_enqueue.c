@@ -6,6 +6,7 @@
 #include "attention.h"
 
 static int allocations, buffers, launches;
+static cl_uint waits;                                  // of all launches
 static int failing_argument = -1, failing_launch = -1; // which call from now on fails; -1: none
 
 // The linker gives these their names.
@@ -70,6 +71,7 @@ cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, c
     if (failing_launch >= 0 && failing_launch-- == 0)
         return CL_OUT_OF_RESOURCES;
     launches++;
+    waits += wait_count;
     return __real_clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, wait_count,
                                          wait, event);
 }
@@ -127,6 +129,7 @@ static struct fixture *fixture_of(void **state)
     if (!*state)
         skip();
     allocations = buffers = launches = 0;
+    waits = 0;
     return *state;
 }
 
@@ -199,6 +202,34 @@ static void every_failure_is_returned(void **state)
                      FCL_OK);
 }
 
+// Kernels of one launch wait for each other by events where the queue keeps no order, and only
+// there. The first waits for what the caller names.
+static void kernels_of_a_launch_keep_their_order(void **state)
+{
+    struct fixture *f = fixture_of(state);
+    cl_int code;
+    cl_command_queue loose = clCreateCommandQueue(f->opencl.context, f->opencl.id,
+                                                  CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code);
+    if (code)
+        skip(); // the device has no such queues
+    cl_event before = clCreateUserEvent(f->opencl.context, &code), events[2] = {NULL};
+    assert_int_equal(clSetUserEventStatus(before, CL_COMPLETE), CL_SUCCESS);
+    for (int n = 0; n < 2; n++) {
+        cl_command_queue queue = n ? loose : f->opencl.queue;
+        waits = 0;
+        assert_int_equal(fcl_attention_enqueue(f->plans[1], queue, &f->args, 1, &before, NULL),
+                         FCL_OK);
+        assert_int_equal(waits, n ? 3 : 1);
+        assert_int_equal(fcl_attention_enqueue(f->plans[1], queue, &f->args, 0, NULL, &events[n]),
+                         FCL_OK);
+        assert_int_equal(waits, n ? 5 : 1);
+        assert_int_equal(clFinish(queue), CL_SUCCESS);
+        clReleaseEvent(events[n]);
+    }
+    clReleaseEvent(before);
+    clReleaseCommandQueue(loose);
+}
+
 // No kernel is ever launched with nothing to do.
 static void empty_launches_are_not_launched(void **state)
 {
@@ -223,6 +254,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(launches_allocate_nothing), TEST(merges_allocate_nothing),
-        TEST(every_failure_is_returned), TEST(empty_launches_are_not_launched)};
+        TEST(every_failure_is_returned), TEST(kernels_of_a_launch_keep_their_order),
+        TEST(empty_launches_are_not_launched)};
     return cmocka_run_group_tests_name("enqueue", tests, NULL, NULL);
 }
