@@ -203,7 +203,7 @@ static int mma_default(const struct fcl_problem *p, const struct fcl_caps *caps,
 
 // Shapes of the wgmma tile: block_m, block_n, ahead. Measured on an H200 at head dims 64, 128 and
 // 256, which take the first, the second and the last; blocks of 192 gain nothing on short causal
-// heads (6 % less than the second at 512).
+// heads (5 % less than the second at 512).
 static int wgmma_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
                          struct fcl_config *c)
 {

@@ -214,20 +214,18 @@ static enum fcl_status prepare_lse(const struct fcl_attention_args *args, const 
     return FCL_OK;
 }
 
-// A number for each query head: where it starts and ends in the buffer.
-static enum fcl_status prepare_heads(const char *name, cl_mem buffer, size_t offset,
-                                     const struct fcl_shape *s, int32_t *start, uint64_t *end,
-                                     char *reason, size_t size)
+enum fcl_status fcl_numbers_prepare(const char *name, cl_mem buffer, size_t offset, int64_t count,
+                                    int32_t *start, uint64_t *end, char *reason, size_t size)
 {
     if (!buffer)
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
-                        "%s is NULL, but the plan's problem reads them", name);
-    if (offset % sizeof(float) || offset > INT32_MAX)
+                        "%s is NULL, but the plan's problem reads it", name);
+    if (offset % 4 || offset > INT32_MAX)
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
                         "%s_offset is %zu bytes, allowed are multiples of 4 up to %d", name, offset,
                         INT32_MAX);
-    *end = offset + (uint64_t)s->heads_q * sizeof(float);
-    *start = (int32_t)(offset / sizeof(float));
+    *start = (int32_t)(offset / 4);
+    *end = offset + (uint64_t)count * 4;
     return FCL_OK;
 }
 
@@ -383,11 +381,11 @@ static enum fcl_status prepare_scores(const struct fcl_problem *p, const struct 
     if (!status && p->visible)
         status = fcl_operand_prepare(p, &visible, reason, size);
     if (!status && p->sink)
-        status = prepare_heads("sinks", args->sinks, args->sinks_offset, s, &a->sinks_start,
-                               &launch->sinks_end, reason, size);
+        status = fcl_numbers_prepare("sinks", args->sinks, args->sinks_offset, s->heads_q,
+                                     &a->sinks_start, &launch->sinks_end, reason, size);
     if (!status && p->alibi == FCL_ALIBI_GIVEN)
-        status = prepare_heads("slopes", args->slopes, args->slopes_offset, s, &a->slopes_start,
-                               &launch->slopes_end, reason, size);
+        status = fcl_numbers_prepare("slopes", args->slopes, args->slopes_offset, s->heads_q,
+                                     &a->slopes_start, &launch->slopes_end, reason, size);
     return status;
 }
 

@@ -92,6 +92,10 @@ struct fcl_operand {
 enum fcl_status fcl_operand_prepare(const struct fcl_problem *problem, struct fcl_operand *operand,
                                     char *reason, size_t size);
 
+// Where `count` numbers of 4 bytes start and end in a buffer, which must be there.
+enum fcl_status fcl_numbers_prepare(const char *name, cl_mem buffer, size_t offset, int64_t count,
+                                    int32_t *start, uint64_t *end, char *reason, size_t size);
+
 // Checks a shape and fills in heads_kv.
 enum fcl_status fcl_shape_complete(const struct fcl_shape *given, struct fcl_shape *shape,
                                    char *reason, size_t size);

@@ -58,22 +58,6 @@ enum fcl_status fcl_sequences_extent(const struct fcl_problem *problem,
 
 // ---- metadata
 
-// int32 numbers in device memory.
-static enum fcl_status take_numbers(const char *name, cl_mem buffer, size_t offset, int64_t count,
-                                    int32_t *start, uint64_t *end, char *reason, size_t size)
-{
-    if (!buffer)
-        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
-                        "%s is NULL, but the plan's problem reads it", name);
-    if (offset % sizeof(int32_t) || offset > INT32_MAX)
-        return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
-                        "%s_offset is %zu bytes, allowed are multiples of 4 up to %d", name, offset,
-                        INT32_MAX);
-    *start = (int32_t)(offset / sizeof(int32_t));
-    *end = offset + (uint64_t)count * sizeof(int32_t);
-    return FCL_OK;
-}
-
 static enum fcl_status take_varlen(const struct fcl_problem *problem,
                                    const struct fcl_attention_args *args,
                                    const struct fcl_shape *shape, struct fcl_launch *launch,
@@ -82,13 +66,13 @@ static enum fcl_status take_varlen(const struct fcl_problem *problem,
     struct fcl_kernel_args *a = &launch->args;
     a->total_q = (int32_t)args->total_q;
     const enum fcl_status status =
-        take_numbers("cu_q", args->cu_q, args->cu_q_offset, shape->batch + 1, &a->cu_q_start,
-                     &launch->cu_q_end, reason, size);
+        fcl_numbers_prepare("cu_q", args->cu_q, args->cu_q_offset, shape->batch + 1, &a->cu_q_start,
+                            &launch->cu_q_end, reason, size);
     if (status || problem->page)
         return status;
     a->total_k = (int32_t)args->total_k;
-    return take_numbers("cu_k", args->cu_k, args->cu_k_offset, shape->batch + 1, &a->cu_k_start,
-                        &launch->cu_k_end, reason, size);
+    return fcl_numbers_prepare("cu_k", args->cu_k, args->cu_k_offset, shape->batch + 1,
+                               &a->cu_k_start, &launch->cu_k_end, reason, size);
 }
 
 static enum fcl_status take_used(const struct fcl_attention_args *args,
@@ -96,12 +80,13 @@ static enum fcl_status take_used(const struct fcl_attention_args *args,
                                  char *reason, size_t size)
 {
     struct fcl_kernel_args *a = &launch->args;
-    enum fcl_status status = take_numbers("used_k", args->used_k, args->used_k_offset, shape->batch,
-                                          &a->used_k_start, &launch->used_k_end, reason, size);
+    enum fcl_status status =
+        fcl_numbers_prepare("used_k", args->used_k, args->used_k_offset, shape->batch,
+                            &a->used_k_start, &launch->used_k_end, reason, size);
     a->used_q_start = -1;
     if (!status && args->used_q)
-        status = take_numbers("used_q", args->used_q, args->used_q_offset, shape->batch,
-                              &a->used_q_start, &launch->used_q_end, reason, size);
+        status = fcl_numbers_prepare("used_q", args->used_q, args->used_q_offset, shape->batch,
+                                     &a->used_q_start, &launch->used_q_end, reason, size);
     return status;
 }
 
@@ -123,8 +108,9 @@ static enum fcl_status take_pages(const struct fcl_attention_args *args,
     struct fcl_kernel_args *a = &launch->args;
     const int64_t stride = args->table_stride ? args->table_stride : args->table_entries;
     const int64_t count = (shape->batch - 1) * stride + args->table_entries;
-    const enum fcl_status status = take_numbers("table", args->table, args->table_offset, count,
-                                                &a->table_start, &launch->table_end, reason, size);
+    const enum fcl_status status =
+        fcl_numbers_prepare("table", args->table, args->table_offset, count, &a->table_start,
+                            &launch->table_end, reason, size);
     if (status)
         return status;
     if (a->table_start + count > INT32_MAX)
