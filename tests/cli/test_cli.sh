@@ -117,6 +117,14 @@ test_devices() {
     refuse "mask with an unknown fact" 2 "nonsense"
 }
 
+# refuse_on NAME CODE WORDS COMMAND...: refuse, after the command.
+refuse_on() {
+    refused=$1 with=$2 words=$3
+    shift 3
+    on "$@"
+    refuse "$refused" "$with" "$words"
+}
+
 test_npy_errors() {
     npy make good.npy f4 4,8 1
     for kind in $(npy kinds); do
@@ -133,28 +141,18 @@ test_npy_errors() {
     npy make batch2.npy f4 2,4,8 1
     npy make batch3.npy f4 3,4,8 1
     npy make bits.npy bf16 4,8 1
-    on run --q good.npy --k long.npy --v good.npy -o o.npy
-    refuse "key lengths differ" 2 "the key length is 5 in long.npy and 4 in good.npy"
-    on run --q good.npy --k wide.npy --v good.npy -o o.npy
-    refuse "head dims differ" 2 "the head dimension is 8 in good.npy and 9 in wide.npy"
-    on run --q heads.npy --k two.npy --v two.npy -o o.npy
-    refuse "heads do not divide" 2 "heads.npy has 3 heads and two.npy 2"
-    on run --q two.npy --k good.npy --v good.npy -o o.npy
-    refuse "ranks differ" 2 "number of dimensions"
-    on run --q batch2.npy --k batch3.npy --v batch3.npy -o o.npy
-    refuse "batches differ" 2 "the batch is 2"
-    on run --q bits.npy --k bits.npy --v bits.npy -o o.npy
-    refuse "u2 without --bf16" 2 "--bf16"
-    on run --bf16 --q good.npy --k good.npy --v good.npy -o o.npy
-    refuse "--bf16 without u2" 2 "--bf16"
-    on run --q missing.npy --k good.npy --v good.npy -o o.npy
-    refuse "missing file" 2 "missing.npy: "
-    on run --q "$work" --k good.npy --v good.npy -o o.npy
-    refuse "folder as a file" 2 "$work: "
-    on run --q good.npy --k good.npy -o o.npy
-    refuse "missing option" 2 "all needed"
-    on run --q good.npy --k good.npy --v good.npy -o o.npy --lse o.npy
-    refuse "two results in one file" 2 "both name"
+    good="run --q good.npy --k good.npy --v good.npy -o o.npy"
+    refuse_on "key lengths differ" 2 "the key length is 5 in long.npy and 4 in good.npy" run --q good.npy --k long.npy --v good.npy -o o.npy
+    refuse_on "head dims differ" 2 "the head dimension is 8 in good.npy and 9 in wide.npy" run --q good.npy --k wide.npy --v good.npy -o o.npy
+    refuse_on "heads do not divide" 2 "heads.npy has 3 heads and two.npy 2" run --q heads.npy --k two.npy --v two.npy -o o.npy
+    refuse_on "ranks differ" 2 "number of dimensions" run --q two.npy --k good.npy --v good.npy -o o.npy
+    refuse_on "batches differ" 2 "the batch is 2" run --q batch2.npy --k batch3.npy --v batch3.npy -o o.npy
+    refuse_on "u2 without --bf16" 2 "--bf16" run --q bits.npy --k bits.npy --v bits.npy -o o.npy
+    refuse_on "--bf16 without u2" 2 "--bf16" run --bf16 --q good.npy --k good.npy --v good.npy -o o.npy
+    refuse_on "missing file" 2 "missing.npy: " run --q missing.npy --k good.npy --v good.npy -o o.npy
+    refuse_on "folder as a file" 2 "$work: " run --q "$work" --k good.npy --v good.npy -o o.npy
+    refuse_on "missing option" 2 "all needed" run --q good.npy --k good.npy -o o.npy
+    refuse_on "two results in one file" 2 "both name" $good --lse o.npy
     mkdir folder
     ln -s . folder/here
     cp good.npy there.npy
@@ -173,23 +171,17 @@ test_npy_errors() {
             "$(npy header ${pair% *} | tr '\n' ' ')$(npy header ${pair#* })"
     done
     rm -r folder o.npy
-    on run --q good.npy --k good.npy --v good.npy -o o.npy --causal top
-    refuse "causal corner" 2 "tl and br"
-    on run --q good.npy --k good.npy --v good.npy -o o.npy --align br --window 3
-    refuse "window of one side" 2 "such as 256,0"
-    on run --q good.npy --k good.npy --v good.npy -o o.npy --window 3,4
-    refuse "window from nowhere" 2 "causal-tl, causal-br, tl and br"
-    on run --q good.npy --k good.npy --v good.npy -o o.npy --window 3,4 --causal tl --align tl
-    refuse "two corners" 2 "--align is not allowed"
+    refuse_on "causal corner" 2 "tl and br" $good --causal top
+    refuse_on "window of one side" 2 "such as 256,0" $good --align br --window 3
+    refuse_on "window from nowhere" 2 "causal-tl, causal-br, tl and br" $good --window 3,4
+    refuse_on "two corners" 2 "--align is not allowed" $good --window 3,4 --causal tl --align tl
     for scale in x 0 nan inf 1e99; do
-        on run --q good.npy --k good.npy --v good.npy -o o.npy --scale $scale
-        refuse "scale $scale" 2 "--scale $scale"
+        refuse_on "scale $scale" 2 "--scale $scale" $good --scale $scale
     done
     check "no refused run left a file" test ! -e o.npy
     on run --q good.npy --k good.npy --v good.npy -o missing/o.npy
     refuse "missing folder of the result" 5 "missing/o.npy: "
-    on run --q good.npy --k good.npy --v good.npy -o o.npy --lse missing/l.npy
-    refuse "one of two results cannot be written" 5 "missing/l.npy: "
+    refuse_on "one of two results cannot be written" 5 "missing/l.npy: " $good --lse missing/l.npy
     check "then the other is not there either" sh -c 'test "$(ls | grep -c "^o.npy")" = 0'
     on run --q good.npy --k good.npy --v good.npy -o /dev/full
     refuse "full disk" 5 "No space left"
