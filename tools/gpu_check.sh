@@ -301,7 +301,7 @@ one_round() {
     for word in $families; do
         case $word in
         default) bench "$folder/round-$round.default.1.json" "$@" ;;
-        *_*) bench "$folder/round-$round.$word.1.json" --config "$word" "$@" ;;
+        *_m[0-9]*) bench "$folder/round-$round.$word.1.json" --config "$word" "$@" ;;
         *) bench_family "$word" "$round" ;;
         esac
     done
@@ -321,7 +321,7 @@ if [ -n "$times" ]; then
     : >"$folder/messages.txt"
     find_torch
     for word in $families; do
-        case $word in default | *_*) ;; *) configs_of "$word" "$@" >"$folder/configs-$word.txt" ;; esac
+        case $word in default | *_m[0-9]*) ;; *) configs_of "$word" "$@" >"$folder/configs-$word.txt" ;; esac
     done
     longest=0
     for round in $(seq "$rounds"); do
