@@ -223,11 +223,12 @@ struct fcl_attention_args;
 
 // Times a plan with the caller's arguments on a queue of its own: warm-up, then `samples` batches
 // (0: 9) of launches back to back, each at least `batch_ms` long and long enough for the clock (1
-// ms and 100 resolutions). Blocks. Errors: those of fcl_attention_enqueue. Thread-safety: safe, but
-// concurrent work on the device spoils the figures.
+// ms and 100 resolutions). Launches take the `count` (1 or more) arguments in turn, so that with
+// other tensors in each the device's caches hold none of them. Blocks. Errors: those of
+// fcl_attention_enqueue. Thread-safety: safe, but concurrent work on the device spoils the figures.
 FCL_API enum fcl_status fcl_attention_time(const fcl_plan *plan,
-                                           const struct fcl_attention_args *args, int samples,
-                                           double batch_ms, struct fcl_timing *timing);
+                                           const struct fcl_attention_args *const *args, int count,
+                                           int samples, double batch_ms, struct fcl_timing *timing);
 
 // ---- A device's peak --------------------------------------------------------------------------
 

@@ -207,15 +207,36 @@ static enum fcl_status launch_timed(void *user, cl_command_queue queue, cl_event
     return fcl_plan_launch(timed->plan, queue, timed->args, 0, NULL, first, last);
 }
 
-enum fcl_status fcl_attention_time(const fcl_plan *plan, const struct fcl_attention_args *args,
+// Launches that take arguments in turn.
+struct turns {
+    const struct fcl_plan *plan;
+    const struct fcl_attention_args *const *args;
+    int count, next;
+};
+
+static enum fcl_status launch_in_turn(void *user, cl_command_queue queue, cl_event *first,
+                                      cl_event *last)
+{
+    struct turns *turns = user;
+    struct timed_launch timed = {turns->plan, turns->args[turns->next]};
+    turns->next = (turns->next + 1) % turns->count;
+    return launch_timed(&timed, queue, first, last);
+}
+
+enum fcl_status fcl_attention_time(const fcl_plan *plan,
+                                   const struct fcl_attention_args *const *args, int count,
                                    int samples, double batch_ms, struct fcl_timing *timing)
 {
-    struct timed_launch timed = {plan, args};
-    if (!plan || !args || !timing)
-        return plan ? fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT, "%s is NULL",
-                                      args ? "timing" : "args")
-                    : FCL_INVALID_ARGUMENT;
-    return fcl_timing_measure(plan->device, launch_timed, &timed, samples, batch_ms, timing);
+    struct turns turns = {plan, args, count, 0};
+    if (!plan)
+        return FCL_INVALID_ARGUMENT;
+    if (!args || !timing)
+        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT, "%s is NULL",
+                               args ? "timing" : "args");
+    if (count < 1)
+        return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
+                               "count is %d, allowed are 1 and more", count);
+    return fcl_timing_measure(plan->device, launch_in_turn, &turns, samples, batch_ms, timing);
 }
 
 // A probe, and a full measurement unless the probe is hopeless.

@@ -1,5 +1,5 @@
 // `flashcl bench`: verified, then timed.
-#include "buffers.h"
+#include "copies.h"
 #include "memory.h"
 #include "message.h"
 #include "problems.h"
@@ -33,7 +33,11 @@ const struct verb verb_bench = {
         "queries and keys. spread is the quartile distance over the median. clock says whether\n"
         "times are from event stamps or from the wall clock. A problem that does not fit into\n"
         "memory is a row with status oom. With --rounds, all are timed in turn, several times:\n"
-        "the median of the medians counts, and the least of all times.\n\n"
+        "the median of the medians counts, and the least of all times. launches (in CSV and\n"
+        "JSON) is how many made a sample, the fewest of all rounds.\n\n"
+        "Launches read the same tensors again and again, so that what fits into caches stays\n"
+        "there. With --copies N they take N copies of keys and values in turn, the warm-up, too.\n"
+        "For few queries, choose N so that all copies together are many times the last cache.\n\n"
         "intensity is operations a byte. roof says what binds by the roofline model: compute (the\n"
         "peak's gflops) or memory (its read_gbs; bytes as above). fraction_of_peak is the part of\n"
         "that roof that the median reaches: gflops over the peak's, or bytes a second over\n"
@@ -72,6 +76,8 @@ static const struct report_column columns[] = {{"problem", REPORT_WORD, 0, 0},
                                                {"fraction_of_peak", REPORT_FIXED, 3, 0},
                                                {"roof", REPORT_WORD, 0, 0},
                                                {"intensity", REPORT_FIXED, 1, 0},
+                                               {"copies", REPORT_INTEGER, 0, 1},
+                                               {"launches", REPORT_INTEGER, 0, 1},
                                                {"versus", REPORT_WORD, 0, 0},
                                                {"ratio_best", REPORT_FIXED, 2, 0},
                                                {"ratio_median", REPORT_FIXED, 2, 0}};
@@ -103,7 +109,7 @@ struct bench_case {
 struct bench {
     // From the command line.
     char *impl_text, *sweep_text, *compare_path;
-    long long rounds, samples;
+    long long rounds, samples, copies;
     double batch_ms;
     struct sweep sweep;
     struct problem_list problems;
@@ -181,6 +187,10 @@ static int check_numbers(const struct bench *bench)
         return options_usage(&verb_bench, "--samples %lld: 1 to %d are allowed", bench->samples,
                              SAMPLE_LIMIT);
     }
+    if (bench->copies < 1 || bench->copies > COPIES_LIMIT) {
+        return options_usage(&verb_bench, "--copies %lld: 1 to %d are allowed", bench->copies,
+                             COPIES_LIMIT);
+    }
     if (!(bench->batch_ms >= 0 && bench->batch_ms <= BATCH_MS_LIMIT)) {
         return options_usage(&verb_bench, "--batch-ms %g: 0 to %d are allowed", bench->batch_ms,
                              BATCH_MS_LIMIT);
@@ -243,21 +253,18 @@ static enum fcl_status time_case(struct bench *bench, struct bench_case *one)
     const struct fcl_problem *problem = &one->entry->problem;
     struct session *session = &bench->session;
     struct fcl_sequences sequences;
-    struct buffers buffers = {.workspace = NULL};
+    struct copies copies;
     enum fcl_status status = fcl_sequences_create(problem, 1, &sequences);
-    if (status == FCL_OK) {
-        status = buffers_create(session, one->plan, problem, &sequences, &buffers);
+    if (status != FCL_OK) {
+        return status;
     }
+    status = copies_create(session, one->plan, problem, &sequences, (int)bench->copies, &copies);
     if (status == FCL_OK) {
-        status = buffers_fill(session, &buffers, problem);
-    }
-    if (status == FCL_OK) {
-        const struct fcl_attention_args arguments = buffers_arguments(&buffers, problem, 0);
-        status = fcl_attention_time(one->plan, &arguments, (int)bench->samples, bench->batch_ms,
-                                    &one->rounds[one->round_count]);
+        status = fcl_attention_time(one->plan, copies.turns, copies.count, (int)bench->samples,
+                                    bench->batch_ms, &one->rounds[one->round_count]);
         one->round_count += status == FCL_OK;
     }
-    buffers_free(&buffers);
+    copies_free(&copies);
     fcl_sequences_free(&sequences);
     return status;
 }
@@ -274,7 +281,7 @@ static double median(double *values, int count)
     return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-// All rounds as one: the median of medians and of spreads, the least time.
+// All rounds as one: the median of medians and of spreads, the least time and the fewest launches.
 static struct fcl_timing summarise(const struct bench_case *one)
 {
     struct fcl_timing summary = one->rounds[0];
@@ -285,6 +292,7 @@ static struct fcl_timing summarise(const struct bench_case *one)
         medians[i] = round->median_ms;
         spreads[i] = round->spread;
         summary.min_ms = round->min_ms < summary.min_ms ? round->min_ms : summary.min_ms;
+        summary.batch = round->batch < summary.batch ? round->batch : summary.batch;
         summary.clock = round->clock == FCL_CLOCK_WALL ? FCL_CLOCK_WALL : summary.clock;
     }
     summary.median_ms = median(medians, one->round_count);
@@ -303,6 +311,7 @@ static void set_timing(struct report *report, const struct bench_case *one)
     report_set_real(report, "min_ms", timing.min_ms);
     report_set_real(report, "spread", timing.spread);
     report_set_text(report, "clock", fcl_clock_text(timing.clock));
+    report_set_integer(report, "launches", timing.batch);
     if (timing.median_ms > 0) {
         report_set_real(report, "gflops",
                         traffic_operations(&one->entry->problem) / timing.median_ms * 1e-6);
@@ -337,6 +346,7 @@ static void add_row(struct bench *bench, const struct bench_case *one)
     report_set_text(report, "impl", implementation_text(one->implementation));
     report_set_text(report, "config", one->info.config);
     report_set_text(report, "status", status_word(one->status));
+    report_set_integer(report, "copies", bench->copies);
     if (one->status == FCL_OK) {
         set_timing(report, one);
     }
@@ -509,6 +519,9 @@ static int bench_all(struct bench *bench)
     session_print_device(&bench->session, bench->options);
     if (bench->options->format == REPORT_TEXT) {
         printf("driver: %s\n", bench->session.caps->driver);
+        if (bench->copies > 1) {
+            printf("copies: %lld of keys and values, in turn\n", bench->copies);
+        }
     }
     find_peak(bench);
     make_cases(bench);
@@ -527,7 +540,7 @@ static int bench_all(struct bench *bench)
 static int run_bench(int argc, const char **argv)
 {
     struct options options = {.context = NULL};
-    struct bench bench = {.options = &options, .rounds = 1, .samples = SAMPLES};
+    struct bench bench = {.options = &options, .rounds = 1, .samples = SAMPLES, .copies = 1};
     struct poptOption table[] = {
         {"impl", '\0', POPT_ARG_STRING, &bench.impl_text, 0,
          "fused: one kernel; unfused: three kernels over a score matrix (default: fused)",
@@ -540,6 +553,10 @@ static int run_bench(int argc, const char **argv)
          "a sample is launches back to back for at least this time (default: as long as the clock "
          "needs, 1 ms or more)",
          "MS"},
+        {"copies", '\0', POPT_ARG_LONGLONG, &bench.copies, 0,
+         "copies of keys and values that launches take in turn, for what caches would hold "
+         "(default: 1)",
+         "N"},
         {"compare", '\0', POPT_ARG_STRING, &bench.compare_path, 0,
          "also print the rows of rivals in this file, and the ratios to ours", "FILE"},
         {"sweep", '\0', POPT_ARG_STRING, &bench.sweep_text, 0,

@@ -128,10 +128,12 @@ static enum fcl_status translate(struct session *session, cl_int status, const c
                : FCL_DEVICE_ERROR;
 }
 
+// An empty tensor still gets a buffer: OpenCL has none of 0 bytes.
 static enum fcl_status create_one(struct session *session, size_t bytes, cl_mem *created)
 {
     cl_int status;
-    *created = clCreateBuffer(session->context, CL_MEM_READ_WRITE, bytes, NULL, &status);
+    *created =
+        clCreateBuffer(session->context, CL_MEM_READ_WRITE, bytes > 0 ? bytes : 16, NULL, &status);
     enum fcl_status result = translate(session, status, "allocating", bytes);
     if (result == FCL_OUT_OF_MEMORY) {
         snprintf(session->error, sizeof(session->error),
@@ -152,9 +154,8 @@ enum fcl_status buffers_create(struct session *session, const fcl_plan *plan,
     enum fcl_status status = fcl_plan_workspace_size(plan, &shape, &workspace);
     for (int role = 0; role < BUFFER_COUNT && status == FCL_OK; role++) {
         if (uses(problem, sequences, (enum buffer_role)role)) {
-            // An empty tensor still gets a buffer: OpenCL has none of 0 bytes.
             size_t bytes = buffers_bytes(problem, sequences, (enum buffer_role)role);
-            status = create_one(session, bytes > 0 ? bytes : 16, &buffers->tensors[role]);
+            status = create_one(session, bytes, &buffers->tensors[role]);
         }
     }
     for (int role = BUFFER_CU_Q; role < BUFFER_COUNT && status == FCL_OK; role++) {
@@ -168,6 +169,47 @@ enum fcl_status buffers_create(struct session *session, const fcl_plan *plan,
     }
     if (status != FCL_OK) {
         buffers_free(buffers);
+    }
+    return status;
+}
+
+static enum fcl_status copy_one(struct session *session, const struct fcl_problem *problem,
+                                const struct buffers *from, enum buffer_role role, cl_mem *created)
+{
+    size_t bytes = buffers_bytes(problem, &from->sequences, role);
+    enum fcl_status status = create_one(session, bytes, created);
+    if (status != FCL_OK || bytes == 0) {
+        return status;
+    }
+    cl_int copied = clEnqueueCopyBuffer(session->queue, from->tensors[role], *created, 0, 0, bytes,
+                                        0, NULL, NULL);
+    if (copied == CL_SUCCESS) {
+        copied = clFinish(session->queue);
+    }
+    return translate(session, copied, "copying", bytes);
+}
+
+enum fcl_status buffers_copy(struct session *session, const struct fcl_problem *problem,
+                             const struct buffers *from, struct buffers *copy)
+{
+    enum fcl_status status = FCL_OK;
+    *copy = (struct buffers){.workspace = from->workspace, .sequences = from->sequences};
+    if (copy->workspace != NULL) {
+        clRetainMemObject(copy->workspace);
+    }
+    for (int role = 0; role < BUFFER_COUNT && status == FCL_OK; role++) {
+        if (from->tensors[role] == NULL) {
+            continue;
+        }
+        if (role == BUFFER_K || role == BUFFER_V) {
+            status = copy_one(session, problem, from, (enum buffer_role)role, &copy->tensors[role]);
+        } else {
+            copy->tensors[role] = from->tensors[role];
+            clRetainMemObject(copy->tensors[role]);
+        }
+    }
+    if (status != FCL_OK) {
+        buffers_free(copy);
     }
     return status;
 }

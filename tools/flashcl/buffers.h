@@ -47,6 +47,11 @@ enum fcl_status buffers_create(struct session *session, const fcl_plan *plan,
                                const struct fcl_sequences *sequences, struct buffers *buffers);
 void buffers_free(struct buffers *buffers);
 
+// The same buffers but with keys and values in memory of their own, which hold what those of `from`
+// do; in pages, the pools. Errors as of buffers_create; each is freed on its own.
+enum fcl_status buffers_copy(struct session *session, const struct fcl_problem *problem,
+                             const struct buffers *from, struct buffers *copy);
+
 // Copies a whole tensor to or from the device; an empty one is fine.
 enum fcl_status buffers_write(struct session *session, struct buffers *buffers,
                               const struct fcl_problem *problem, enum buffer_role role,

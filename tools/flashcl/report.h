@@ -27,7 +27,7 @@ struct report_column {
     const char *name;
     enum report_type type;
     int digits;
-    int hidden_in_text; // 1: the text form says it elsewhere (the device on the first line)
+    int hidden_in_text; // 1: only in CSV and JSON; or text says it elsewhere, as the device
 };
 
 struct report_value;

@@ -314,12 +314,13 @@ static enum fcl_status read_results(struct run *run)
 static enum fcl_status retime(struct run *run)
 {
     struct fcl_timing timing;
+    const struct fcl_attention_args *arguments = &run->arguments;
     if (run->time_ms > RETIME_LIMIT_MS ||
         buffers_elements(&run->problem, &run->own->files.sequences, BUFFER_O) == 0) {
         return FCL_OK;
     }
     enum fcl_status status =
-        fcl_attention_time(run->plan, &run->arguments, RETIME_SAMPLES, 0, &timing);
+        fcl_attention_time(run->plan, &arguments, 1, RETIME_SAMPLES, 0, &timing);
     if (status == FCL_OK) {
         run->time_ms = timing.median_ms;
     }
