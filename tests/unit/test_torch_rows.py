@@ -90,6 +90,43 @@ class Refusals(unittest.TestCase):
         self.assertEqual(torch_sdpa.reason_of(error, []), "No available kernel. Aborting execution.")
 
 
+class Tensor:
+    """In place of a tensor: only whether it is another one matters."""
+
+    def clone(self):
+        return Tensor()
+
+
+class Turns(unittest.TestCase):
+    def calls(self, text, copies):
+        """What scaled_dot_product_attention gets of two rounds of calls, as (q, k, v, keyword arguments)."""
+        taken = []
+
+        def sdpa(q, k, v, **arguments):
+            """Has enable_gqa."""
+            taken.append((q, k, v, arguments))
+
+        functional = types.SimpleNamespace(scaled_dot_product_attention=sdpa)
+        torch = types.SimpleNamespace(nn=types.SimpleNamespace(functional=functional))
+        call = torch_rows.make_turns(torch, torch_rows.parse(text), Tensor(), Tensor(), Tensor(), None, copies)
+        for _ in range(2 * copies):
+            call()
+        return taken
+
+    def test_each_call_takes_the_next_copy(self):
+        taken = self.calls("fwd h32/8 q1 k8192 d128 f16", 3)
+        for place, tensors in ((0, 1), (1, 3), (2, 3)):
+            ids = [id(each[place]) for each in taken]
+            self.assertEqual((len(set(ids)), ids[3:]), (tensors, ids[:3]))
+        self.assertEqual(len({id(tensor) for _, k, v, _ in taken for tensor in (k, v)}), 6)
+        self.assertEqual([each[3] for each in taken], [{"is_causal": False, "enable_gqa": True}] * 6)
+
+    def test_without_copies(self):
+        taken = self.calls("fwd h8 q4", 1)
+        self.assertEqual(taken[0], taken[1])
+        self.assertEqual(taken[0][3], {"is_causal": False})
+
+
 class Event:
     """In place of torch.cuda.Event: a call takes two milliseconds."""
 
@@ -120,7 +157,7 @@ class Times(unittest.TestCase):
         # Warm up for 20 ms (1 + 2 + 4 + 8 + 16 calls), then 3 samples of at least 30 ms.
         Event.calls = 0
         options = types.SimpleNamespace(batch_ms=30, samples=3)
-        self.assertEqual(torch_rows.sample(clock.time_calls, self.call, options), [2.0] * 3)
+        self.assertEqual(torch_rows.sample(clock.time_calls, self.call, options), ([2.0] * 3, 15))
         self.assertEqual(Event.calls, 31 + 3 * 15)
 
     def test_wall(self):
@@ -131,16 +168,18 @@ class Times(unittest.TestCase):
 
 class Rows(unittest.TestCase):
     def test_a_problem_that_is_refused_is_a_row(self):
-        options = types.SimpleNamespace(sustained=0, name="x", driver="y", device="cuda")
+        options = types.SimpleNamespace(sustained=0, copies=3, name="x", driver="y", device="cuda")
         row = torch_sdpa.run(None, "fwd  q8 lse", "flash", options)
         self.assertEqual(list(row)[:-1], torch_rows.COLUMNS)
         self.assertEqual((row["problem"], row["impl"], row["status"]), ("fwd q8 lse", "torch-flash", "unsupported"))
         self.assertIn("lse", row["reason"])
+        self.assertEqual(row["copies"], 3)
 
     def test_times(self):
         row = {}
-        torch_rows.set_times(row, torch_rows.parse("fwd q1000 d250"), [1.0, 2.0, 4.0], "event")
+        torch_rows.set_times(row, torch_rows.parse("fwd q1000 d250"), [1.0, 2.0, 4.0], 7, "event")
         self.assertEqual((row["status"], row["median_ms"], row["min_ms"], row["clock"]), ("ok", 2.0, 1.0, "event"))
+        self.assertEqual(row["launches"], 7)
         self.assertAlmostEqual(row["gflops"], 500)  # 1e9 operations in 2 ms
         self.assertAlmostEqual(row["spread"], 0.75)
 

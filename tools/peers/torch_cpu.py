@@ -36,13 +36,13 @@ def measure(torch, problem, options, row):
     if not right:
         row["status"] = "wrong"
         return
-    torch_rows.set_times(row, problem, torch_rows.sample(time_calls, call, options), "wall")
+    torch_rows.set_times(row, problem, *torch_rows.sample(time_calls, call, options), "wall")
 
 
 def run(torch, text, options):
     row = dict.fromkeys(torch_rows.COLUMNS)
     row.update(problem=" ".join(text.split()), device=f"host, {options.threads} threads",
-               driver=f"PyTorch {torch.__version__}", impl="torch-cpu", config="sdpa")
+               driver=f"PyTorch {torch.__version__}", impl="torch-cpu", config="sdpa", copies=1)
     try:
         problem = torch_rows.parse(text)
         row["problem"] = torch_rows.text_of(problem)

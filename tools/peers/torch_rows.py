@@ -3,6 +3,7 @@
 Imports no torch: what needs it takes it as an argument.
 """
 
+import itertools
 import json
 import math
 import re
@@ -12,7 +13,7 @@ CHECK_ROWS = 16
 WARM_UP_MS = 20
 DTYPES = {"f32": ("float32", 4, 2.0**-24), "f16": ("float16", 2, 2.0**-11), "bf16": ("bfloat16", 2, 2.0**-8)}
 COLUMNS = ("problem device driver impl config status median_ms min_ms spread gflops bytes byte_ratio error clock "
-           "build_ms plan_ms").split()
+           "build_ms plan_ms copies launches").split()
 PAIRS = {"h": (("heads_q", "heads_kv"), 1), "d": (("dim_qk", "dim_v"), 64)}
 NUMBERS = {"b": ("batch", 1), "q": ("q_len", 1), "k": ("k_len", None)}
 BAD = {"wrong": 1, "oom": 5, "device-error": 5, "unsupported": 4}  # exit codes, the gravest first
@@ -139,6 +140,13 @@ def make_call(torch, problem, q, k, v, bias=None):
     return lambda: sdpa(q, k, v, **arguments)
 
 
+def make_turns(torch, problem, q, k, v, bias, copies):
+    """make_call()'s function, but each call takes the next of so many copies of keys and values in turn."""
+    pairs = [(k, v)] + [(k.clone(), v.clone()) for _ in range(copies - 1)]
+    turns = itertools.cycle([make_call(torch, problem, q, *pair, bias) for pair in pairs])
+    return lambda: next(turns)()
+
+
 def check(problem, q, k, v, output):
     """(worst error, whether all rows are right): some rows in double precision, by definition."""
     group = problem["heads_q"] // problem["heads_kv"]
@@ -162,20 +170,22 @@ def check(problem, q, k, v, output):
 
 
 def sample(time_calls, call, options):
-    """Sorted milliseconds of one call, a batch each; time_calls(call, count) times one of `count` back to back."""
+    """Sorted milliseconds of one call, a batch each, and the calls of a batch; time_calls(call, count) times one of
+    `count` back to back.
+    """
     count, one = 1, time_calls(call, 1)
     while one * count < WARM_UP_MS:
         count *= 2
         one = time_calls(call, count)
     batch = max(1, math.ceil(options.batch_ms / one))
-    return sorted(time_calls(call, batch) for _ in range(options.samples))
+    return sorted(time_calls(call, batch) for _ in range(options.samples)), batch
 
 
-def set_times(row, problem, times, clock):
-    """What a row says of its sorted times."""
+def set_times(row, problem, times, launches, clock):
+    """What a row says of its sorted times, each of so many launches."""
     low, middle, high = (statistics.quantiles(times, n=4, method="inclusive") if len(times) > 1 else times * 3)
     row.update(status="ok", median_ms=middle, min_ms=times[0], spread=(high - low) / middle,
-               gflops=traffic(problem)[0] / middle * 1e-6, clock=clock)
+               gflops=traffic(problem)[0] / middle * 1e-6, clock=clock, launches=launches)
 
 
 def add_options(parser, batch_ms):

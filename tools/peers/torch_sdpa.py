@@ -118,15 +118,16 @@ def measure(torch, problem, options, row):
     # As `flashcl bench` fills its tensors: what numbers are multiplied matters for a GPU's power and clock.
     q, k, v = torch_rows.make_inputs(torch, problem, False,
                                      lambda shape: torch.rand(shape, device=options.device) * 2 - 1)
-    call = torch_rows.make_call(torch, problem, q, k, v, bias)
+    call = torch_rows.make_turns(torch, problem, q, k, v, bias, options.copies)
     clock = Clock(torch, options.device)
     for _ in range(WARM_UP_CALLS):
         call()
     if options.sustained:
-        torch_rows.set_times(row, problem, [clock.wall(call, options.sustained)], "wall")
+        times = [clock.wall(call, options.sustained)]
+        torch_rows.set_times(row, problem, times, options.sustained, "wall")
     else:
-        times = torch_rows.sample(clock.time_calls, call, options)
-        torch_rows.set_times(row, problem, times, "event" if clock.events else "wall")
+        times, launches = torch_rows.sample(clock.time_calls, call, options)
+        torch_rows.set_times(row, problem, times, launches, "event" if clock.events else "wall")
 
 
 def measure_forced(torch, problem, backend, options, row):
@@ -149,7 +150,7 @@ def new_row(text, backend, options):
     row = dict.fromkeys(torch_rows.COLUMNS)
     how = f"sdpa sustained {options.sustained}" if options.sustained else "sdpa"
     row.update(problem=" ".join(text.split()), device=options.name, driver=options.driver, impl=f"torch-{backend}",
-               config=how)
+               config=how, copies=options.copies)
     return row
 
 
@@ -187,9 +188,12 @@ def parse_options():
                         help="cpu: to try this program out (%(default)s)")
     parser.add_argument("--sustained", type=int, default=0, metavar="N",
                         help="in place of samples: N calls back to back by the host's clock")
+    parser.add_argument("--copies", type=int, default=1, metavar="N",
+                        help="copies of keys and values that calls take in turn, for what caches would hold "
+                             "(%(default)s)")
     options = parser.parse_args()
-    if options.samples < 1 or options.sustained < 0 or not options.batch_ms >= 0:
-        parser.error("--samples is at least 1, --sustained and --batch-ms at least 0")
+    if options.samples < 1 or options.copies < 1 or options.sustained < 0 or not options.batch_ms >= 0:
+        parser.error("--samples and --copies are at least 1, --sustained and --batch-ms at least 0")
     return options
 
 
