@@ -1,21 +1,24 @@
 #!/bin/sh
 # FlashCL on a machine with a GPU: builds, runs the device tests on the GPU and on the CPU device, times FlashCL and
-# PyTorch's attention in turn, and ends with a table of TFLOP/s and ratios. Takes less than --limit seconds.
+# PyTorch's attention in turn, and ends with a table of TFLOP/s or GB/s and ratios. Takes less than --limit seconds.
 #     sh tools/gpu_check.sh [OPTION...] [PROBLEM...]
 #   --device WORD       the device, as flashcl takes it (default: the first GPU; where there is none, a CPU device
 #                       and tiny problems, to try this script)
 #   --families LIST     what to time, in columns of their own: `default` is what FlashCL chooses, a word such as
 #                       generic that family's first choice, a text such as generic_m32n32w64r4d64 that configuration
 #   --backends LIST     of PyTorch: flash,cudnn,efficient,math (all)
-#   --dtype TYPE        f16 (default), bf16 or f32; --dims LIST head dims (64,128)
+#   --dtype TYPE        f16 (default), bf16 or f32; --dims LIST head dims (64,128, of --decode 128)
+#   --decode            few queries: launches take copies of keys and values in turn, as many as have 400 MB together,
+#                       up to 16, and the table is in GB/s. Without problems: one query of 32 heads over 8 heads of
+#                       8192 and 131072 keys
 #   --rounds N          every program is timed N times, in turn (3); --samples N (9) and --batch-ms MS (20) each time
 #   --quick             half the lengths
 #   --no-tests, --no-bench
 #   --limit SECONDS     no round begins that would not end in this time (460)
 #   --output FOLDER     where rows and logs stay (check/ in the build folder)
 #   --table FOLDER      only prints the table of what an earlier run has left there
-#   --list              only prints the problems
-# Without problems: hidden size 2048, 16384 tokens, N of 512 to 16384, head dims 64 and 128, full and causal.
+#   --list              only prints the problems, with --decode each behind its number of copies
+# Without problems and --decode: hidden size 2048, 16384 tokens, N of 512 to 16384, head dims 64 and 128, full and causal.
 # FCL_BUILD: the build folder (build-gpu). FCL_PYTHON: a Python that has torch. Where a tool or library to build with
 # is missing, root on Debian gets it by tools/packages.sh; nothing else is installed.
 set -eu
@@ -31,10 +34,11 @@ usage() {
     exit 2
 }
 
-device='' families=default backends=flash,cudnn,efficient,math dtype=f16 dims='64 128' rounds=3 samples=9 batch=20
-limit=460 quick='' tests=1 times=1 folder='' only=''
+device='' families=default backends=flash,cudnn,efficient,math dtype=f16 dims='' rounds=3 samples=9 batch=20
+limit=460 decode='' quick='' tests=1 times=1 folder='' only=''
 while [ $# -gt 0 ]; do
     case $1 in
+    --decode) decode=1 ;;
     --quick) quick=1 ;;
     --no-tests) tests='' ;;
     --no-bench) times='' ;;
@@ -78,18 +82,19 @@ table() {
         esac
     done
     [ $# -gt 0 ] || { say "no rows in $folder"; return 1; }
-    python3 "$here/peers/merge.py" --rates --against torch-flash,torch-cudnn --output "$folder" "$@"
+    python3 "$here/peers/merge.py" --rates ${decode:+--bytes} --against torch-flash,torch-cudnn --output "$folder" "$@"
 }
 
 # ---- problems, a line each
+
+type=" $dtype"
+[ "$dtype" != f32 ] || type=''
 
 problems() {
     hidden=2048 tokens=16384 lengths='512 2048 8192 16384'
     [ -z "$tiny" ] || { hidden=256 tokens=512 lengths='32 64 256 512'; }
     [ -z "$quick" ] || lengths=$(echo "$lengths" | cut -d' ' -f2,3)
-    type=" $dtype"
-    [ "$dtype" != f32 ] || type=''
-    for dim in $dims; do
+    for dim in ${dims:-64 128}; do
         for mask in '' ' causal-br'; do
             for length in $lengths; do
                 echo "fwd b$((tokens / length)) h$((hidden / dim)) q$length d$dim$type$mask"
@@ -98,9 +103,38 @@ problems() {
     done
 }
 
+# Batch and keys are words of the problem, joined here.
+decode_problems() {
+    shapes='b1,k8192 b8,k8192 b64,k8192 b1,k131072'
+    [ -z "$tiny" ] || shapes='b1,k64 b2,k64 b4,k64 b1,k256'
+    [ -z "$quick" ] || shapes=$(echo "$shapes" | cut -d' ' -f2,3)
+    for dim in ${dims:-128}; do
+        for shape in $shapes; do
+            echo "fwd ${shape%,*} h32/8 q1 ${shape#*,} d$dim$type"
+        done
+    done
+}
+
+# Lines `COPIES PROBLEM` of lines `PROBLEM`; one copy where PyTorch's programs cannot read a problem.
+with_copies() {
+    python3 -B -c '
+import sys
+sys.path.insert(0, sys.argv[1])
+import torch_rows
+for line in sys.stdin:
+    try:
+        copies = torch_rows.copies_for(torch_rows.parse(line), 400e6, 16)
+    except torch_rows.Unsupported:
+        copies = 1
+    print(copies, line, end="")' "$here/peers"
+}
+
 tiny=''
 case $only in
-list) problems; exit ;;
+list)
+    if [ -n "$decode" ]; then decode_problems | with_copies; else problems; fi
+    exit
+    ;;
 table) table; exit ;;
 esac
 
@@ -246,7 +280,18 @@ rows() {
 bench() {
     file=$1
     shift
-    rows "$file" "$flashcl" bench --json --device "$index" --samples "$samples" --batch-ms "$batch" "$@"
+    rows "$file" "$flashcl" bench --json --device "$index" --samples "$samples" --batch-ms "$batch" \
+        --copies "$copies" "$@"
+}
+
+# with_problems KEY LIST COMMAND...: the command, with the problems that the list has behind this word.
+with_problems() {
+    key=$1 list=$2
+    shift 2
+    while read -r each problem; do
+        [ "$each" != "$key" ] || set -- "$@" "$problem"
+    done <"$list"
+    "$@"
 }
 
 # The configurations of a family, lines `CONFIG PROBLEM`: of each problem the first that `flashcl explain` lists.
@@ -263,23 +308,14 @@ print(*([configs[0], problem] if configs else []))' "$family" "$problem" || :
     done | grep . || say "no configuration of $family: flashcl info says why"
 }
 
-# bench_config FILE CONFIG LIST: the problems that the list has behind this configuration.
-bench_config() {
-    file=$1 config=$2 list=$3
-    set --
-    while read -r each problem; do
-        [ "$each" != "$config" ] || set -- "$@" "$problem"
-    done <"$list"
-    bench "$file" --config "$config" "$@"
-}
-
-# bench_family FAMILY ROUND
+# bench_family FAMILY ROUND, of the problems with $copies copies.
 bench_family() {
     number=0
-    cut -d' ' -f1 "$folder/configs-$1.txt" | sort -u >"$folder/distinct.txt"
+    configs=$folder/configs-$1-$copies.txt
+    cut -d' ' -f1 "$configs" | sort -u >"$folder/distinct.txt"
     while read -r config; do
         number=$((number + 1))
-        bench_config "$folder/round-$2.$1.$number.json" "$config" "$folder/configs-$1.txt"
+        with_problems "$config" "$configs" bench "$folder/round-$2.$1.$group-$number.json" --config "$config"
     done <"$folder/distinct.txt"
 }
 
@@ -294,34 +330,47 @@ find_torch() {
     fi
 }
 
-# one_round ROUND PROBLEM...
-one_round() {
+# time_group ROUND PROBLEM...: everything in turn, of problems with $copies copies, which are group $group.
+time_group() {
     round=$1
     shift
     for word in $families; do
         case $word in
-        default) bench "$folder/round-$round.default.1.json" "$@" ;;
-        *_m[0-9]*) bench "$folder/round-$round.$word.1.json" --config "$word" "$@" ;;
+        default) bench "$folder/round-$round.default.$group.json" "$@" ;;
+        *_m[0-9]*) bench "$folder/round-$round.$word.$group.json" --config "$word" "$@" ;;
         *) bench_family "$word" "$round" ;;
         esac
     done
-    [ -z "$torch" ] || rows "$folder/round-$round.torch.1.json" "$python" tools/peers/torch_sdpa.py --device "$torch" \
-        --backends "$backends" --samples "$samples" --batch-ms "$batch" "$@"
+    [ -z "$torch" ] || rows "$folder/round-$round.torch.$group.json" "$python" tools/peers/torch_sdpa.py \
+        --device "$torch" --backends "$backends" --samples "$samples" --batch-ms "$batch" --copies "$copies" "$@"
+}
+
+one_round() {
+    group=0
+    for copies in $all_copies; do
+        group=$((group + 1))
+        with_problems "$copies" "$folder/problems.txt" time_group "$1"
+    done
 }
 
 if [ -n "$times" ]; then
     echo
     echo '== times'
-    if [ $# = 0 ]; then
-        problems >"$folder/problems.txt"
-        while read -r problem; do
-            set -- "$@" "$problem"
-        done <"$folder/problems.txt"
-    fi
+    if [ $# -gt 0 ]; then
+        printf '%s\n' "$@"
+    elif [ -n "$decode" ]; then
+        decode_problems
+    else
+        problems
+    fi | if [ -n "$decode" ]; then with_copies; else sed 's/^/1 /'; fi >"$folder/problems.txt"
+    all_copies=$(cut -d' ' -f1 "$folder/problems.txt" | awk '!seen[$0]++')
     : >"$folder/messages.txt"
     find_torch
     for word in $families; do
-        case $word in default | *_m[0-9]*) ;; *) configs_of "$word" "$@" >"$folder/configs-$word.txt" ;; esac
+        case $word in default | *_m[0-9]*) continue ;; esac
+        for copies in $all_copies; do
+            with_problems "$copies" "$folder/problems.txt" configs_of "$word" >"$folder/configs-$word-$copies.txt"
+        done
     done
     longest=0
     for round in $(seq "$rounds"); do
@@ -330,7 +379,7 @@ if [ -n "$times" ]; then
             say "round $round would not end within $limit s: left out"
             break
         fi
-        one_round "$round" "$@"
+        one_round "$round"
         took=$(($(date +%s) - now))
         [ $took -le $longest ] || longest=$took
         echo "round $round/$rounds: $took s"

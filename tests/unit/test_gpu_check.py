@@ -38,6 +38,14 @@ class Problems(unittest.TestCase):
         self.assertEqual(len(lines), 8)
         self.assertTrue(all(" bf16" in line for line in lines))
 
+    def test_decode(self):
+        # 33.6, 268, 2147 and 537 MB of keys and values: together at least 400.
+        self.assertEqual(check("--decode", "--list").stdout.splitlines(),
+                         ["12 fwd b1 h32/8 q1 k8192 d128 f16", "2 fwd b8 h32/8 q1 k8192 d128 f16",
+                          "1 fwd b64 h32/8 q1 k8192 d128 f16", "1 fwd b1 h32/8 q1 k131072 d128 f16"])
+        self.assertEqual(check("--decode", "--quick", "--dims", "64", "--dtype", "f32", "--list").stdout.splitlines(),
+                         ["2 fwd b8 h32/8 q1 k8192 d64", "1 fwd b64 h32/8 q1 k8192 d64"])
+
     def test_usage(self):
         for arguments in (["--bad"], ["--rounds"], ["--rounds", "x"]):
             run = check(*arguments)
@@ -54,9 +62,9 @@ class Table(unittest.TestCase):
     def write(self, name, *rows):
         (self.folder / f"round-{name}.json").write_text(json.dumps(rows))
 
-    def table(self):
+    def table(self, *options):
         """The exit code, the rows by problem as lists of cells, and the rest of the lines."""
-        run = check("--table", str(self.folder))
+        run = check(*options, "--table", str(self.folder))
         self.assertEqual(run.stderr, "")
         lines = run.stdout.splitlines()
         return run.returncode, [[cell.strip() for cell in line.split("  ") if cell] for line in lines]
@@ -83,6 +91,18 @@ class Table(unittest.TestCase):
         self.assertEqual([line[0] for line in lines[4:]],
                          ["flashcl: new_m64 (1 problem)", "flashcl: new_m32 (1 problem)",
                           "generic: generic_m64 (1 problem)", "generic: generic_m32 (1 problem)"])
+
+    def test_decode(self):
+        for number, own, flash in ((1, 0.01, 0.02), (2, 0.0125, 0.02)):
+            self.write(f"{number}.default.1", row(LONG, "fused", own))
+            self.write(f"{number}.default.2", row(SHORT, "fused", 0.004))
+            self.write(f"{number}.torch.1", row(LONG, "torch-flash", flash))
+        code, lines = self.table("--decode")
+        self.assertEqual(code, 0)
+        self.assertIn("2 rounds; GB/s", lines[0][0])
+        # 10 MB in 0.01125 ms in the median.
+        self.assertEqual(lines[2], [LONG, "889 22.2%", "500 0.0%", "1.78 1.60-2.00"])
+        self.assertEqual(lines[3], [SHORT, "2500 0.0%", "-", "-"])
 
     def test_alone(self):
         self.write("1.default.1", row(LONG, "fused", 0.1))

@@ -50,6 +50,14 @@ class Problems(unittest.TestCase):
         self.assertEqual(torch_rows.traffic(torch_rows.parse("fwd q2 k4 d8 causal-tl"))[0], 4 * 3 * 8)
 
 
+    def test_copies(self):
+        # 2 batches, 2 heads of keys, 50 keys, dims 96 and 32, 2 bytes: 51200.
+        problem = torch_rows.parse("fwd b2 h4/2 q1 k50 d96/32 f16")
+        self.assertEqual(torch_rows.key_bytes(problem), 51200)
+        for size, copies in ((1, 1), (51200, 1), (51201, 2), (102400, 2), (511999, 10), (1e9, 10)):
+            self.assertEqual(torch_rows.copies_for(problem, size, 10), copies, size)
+
+
 class Masks(unittest.TestCase):
     def test_is_causal(self):
         for text, wanted in (("q8", False), ("q8 causal-tl", True), ("q8 causal-br", True), ("q4 k8 causal-tl", True),

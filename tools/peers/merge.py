@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""merge.py [--output FOLDER] [--rates] [NAME=]FILE...: rounds of FlashCL and its rivals as one table.
+"""merge.py [--output FOLDER] [--rates [--bytes]] [NAME=]FILE...: rounds of FlashCL and its rivals as one table.
 
 FILEs hold rows of `flashcl bench`, of rivals and of `flashcl peak`, as JSON. For one problem and implementation the
 median of the medians counts, and the least of all times. FOLDER receives flashcl.json and rivals.json, the merged rows.
@@ -109,13 +109,14 @@ def digits_of(value):
     return max(0, 2 - math.floor(math.log10(value)))
 
 
-def rate_cell(rows):
-    """TFLOP/s in the median, and (slowest - fastest round) / median."""
+def rate_cell(rows, in_bytes):
+    """TFLOP/s or GB/s in the median, and (slowest - fastest round) / median."""
     medians = times(rows)
     if medians is None:
         return next((row["status"] for row in rows if row["status"] != "ok"), "-")
     middle = statistics.median(medians)
-    rate = rows[0]["gflops"] * rows[0]["median_ms"] / middle * 1e-3
+    row = rows[0]
+    rate = row["bytes"] / middle * 1e-6 if in_bytes else row["gflops"] * row["median_ms"] / middle * 1e-3
     return f"{rate:.{digits_of(rate)}f} {100 * (max(medians) - min(medians)) / middle:.1f}%"
 
 
@@ -128,7 +129,7 @@ def ratio_cell(own, rival):
     return f"{statistics.median(theirs) / statistics.median(mine):.2f} {min(each):.2f}-{max(each):.2f}"
 
 
-def rates_table(groups, own, against):
+def rates_table(groups, own, against, in_bytes):
     impls = list(dict.fromkeys(impl for _, impl in groups))
     mine = [impl for impl in impls if impl in own]
     pairs = [(name, rival) for name in mine for rival in against if rival in impls]
@@ -136,8 +137,8 @@ def rates_table(groups, own, against):
               *(f"{name}:{rival.removeprefix('torch-')}" for name, rival in pairs)]]
     for problem in dict.fromkeys(problem for problem, _ in groups):
         rows = {impl: groups.get((problem, impl), []) for impl in impls}
-        lines.append([problem, *(rate_cell(rows[impl]) for impl in impls if impl in own),
-                      *(rate_cell(rows[impl]) for impl in impls if impl not in own),
+        lines.append([problem, *(rate_cell(rows[impl], in_bytes) for impl in impls if impl in own),
+                      *(rate_cell(rows[impl], in_bytes) for impl in impls if impl not in own),
                       *(ratio_cell(rows[name], rows[rival]) for name, rival in pairs)])
     print_lines(lines)
 
@@ -157,6 +158,7 @@ def parse_options():
     parser = argparse.ArgumentParser(prog="merge.py", description=__doc__)
     parser.add_argument("--output", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("--rates", action="store_true", help="TFLOP/s of all, with the spread over rounds")
+    parser.add_argument("--bytes", action="store_true", help="with --rates: GB/s of the bytes of each row instead")
     parser.add_argument("--against", type=lambda text: text.split(","), default=[], metavar="RIVAL,...",
                         help="with --rates: whom FlashCL's times are compared with")
     parser.add_argument("files", nargs="+", type=named_file, metavar="[NAME=]FILE")
@@ -178,9 +180,10 @@ def main():
         write(options.output, merged, own)
     rounds = max((len(rows) for rows in groups.values()), default=0)
     if options.rates:
-        print(f"{rounds} rounds; TFLOP/s in the median and its spread over rounds; ratios above 1 and their range: "
+        unit = "GB/s" if options.bytes else "TFLOP/s"
+        print(f"{rounds} rounds; {unit} in the median and its spread over rounds; ratios above 1 and their range: "
               "FlashCL is faster")
-        rates_table(groups, own, options.against)
+        rates_table(groups, own, options.against, options.bytes)
         print_configs(groups, own)
     else:
         peak_text = "peak in this run {:.1f} GFLOP/s, {:.1f} GB/s read".format(*peak) if peak else "peak not measured"

@@ -91,14 +91,24 @@ def seen(problem, query):
     return max(0, min(problem["k_len"], query + shift_of(problem) + 1))
 
 
+def key_bytes(problem):
+    """Bytes of keys and values."""
+    width = problem["dim_qk"] + problem["dim_v"]
+    return problem["batch"] * problem["heads_kv"] * problem["k_len"] * width * DTYPES[problem["dtype"]][1]
+
+
+def copies_for(problem, size, most):
+    """How many copies of keys and values have `size` bytes together; `most` where it would be more."""
+    return min(most, math.ceil(size / key_bytes(problem)))
+
+
 def traffic(problem):
     """(operations, bytes, byte ratio): the formulas of `flashcl bench`."""
     pairs = sum(seen(problem, i) for i in range(problem["q_len"]))
     size = DTYPES[problem["dtype"]][1]
     width = problem["dim_qk"] + problem["dim_v"]
     queries = problem["batch"] * problem["heads_q"] * problem["q_len"]
-    keys = problem["batch"] * problem["heads_kv"] * problem["k_len"]
-    fused = (queries + keys) * width * size
+    fused = queries * width * size + key_bytes(problem)
     unfused = fused + 4 * queries * problem["k_len"] * size
     return 2 * problem["batch"] * problem["heads_q"] * pairs * width, fused, unfused / fused
 
