@@ -41,7 +41,7 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
     if (!sequence_open(&own, &memory, &number, FCL_DV_SPLIT))
         return;
     a = &own;
-    const fcl_work w = sequence_work(a, &memory, number, FCL_DV_SPLIT);
+    fcl_work w = sequence_work(a, &memory, number, FCL_DV_SPLIT);
 #else
     const fcl_work w = work_at(a, get_group_id(0), FCL_DV_SPLIT);
 #endif
@@ -56,6 +56,9 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
 #if !FCL_TILE_OVERLAP
     fcl_left left;
     tile_left_load(&t, &left, view_q(a, &w, q), FCL_DTYPE_Q, FCL_HEAD_QK, w.row, rows, a->unit);
+#if FCL_PAGED
+    tile_pages(&t, a, &w);
+#endif
     tile_out_clear(&out);
 #pragma unroll
     for (int band = 0; band < FCL_BANDS; band++)

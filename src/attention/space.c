@@ -36,7 +36,7 @@ static struct fcl_local_layout mma_layout(const struct fcl_config *c, const stru
     const int left = c->block_m * key, out = c->items / 32 * 16 * value;
     layout.right = c->held ? 0 : left;
     layout.values = layout.right + c->stages * c->block_n * key;
-    layout.total = layout.values + c->block_n * value;
+    layout.total = layout.values + c->stages * c->block_n * value;
     layout.total = (int)fcl_max(layout.total, fcl_max(left, out));
     return layout;
 }
@@ -296,8 +296,10 @@ static enum fcl_status limit_generic(const struct fcl_config *c, const struct fc
     return FCL_OK;
 }
 
-#define MMA_PAGES 64      // registers that finding rows in pages takes (measured by ptxas)
-#define MMA_REGISTERS 200 // of an item's tiles: 255 are there, and the loop needs the others
+// By ptxas: what finding rows in pages takes, with two stages half as many again; and what an item's
+// tiles may take of 255, since the loop needs the others.
+#define MMA_PAGES 32
+#define MMA_REGISTERS 200
 
 // Registers of an item's tiles: 2 x 32-bit accumulators of 16 x 8 a row tile.
 static int mma_registers(const struct fcl_config *c, const struct fcl_problem *p)
@@ -306,7 +308,7 @@ static int mma_registers(const struct fcl_config *c, const struct fcl_problem *p
     const int64_t out = p->pass == FCL_PASS_FORWARD ? fcl_div_up(p->head_dim_v, c->dv_split) : 0;
     const int tiles = row_tiles * (int)(c->block_n / 2 + mma_row(out) +
                                         (c->held ? mma_row(p->head_dim_qk) / 2 : 0));
-    return tiles + (p->page ? MMA_PAGES : 0);
+    return tiles + (p->page ? MMA_PAGES * (1 + c->stages) / 2 : 0);
 }
 
 static enum fcl_status limit_mma(const struct fcl_config *c, const struct fcl_problem *p,

@@ -91,7 +91,7 @@ static void what_it_is_not_for_is_refused_with_a_reason(void **state)
         {"fwd h8 q64 d64 f16", "nvidia_mma_m128n64w128t3", "stages 3"},
         {"fwd h8 q64 d64 f16", "nvidia_mma_m128n64w128p3", "dv_split 3"},
         {"fwd h8 q64 d64 f16", "nvidia_mma_m128n128w128q1", "224 registers"},
-        {"fwd h8 q64 d128 f16 page=16", "nvidia_mma_m128n64w128", "256 registers"},
+        {"fwd h8 q64 d128 f16 page=16", "nvidia_mma_m128n64w128", "224 registers"},
         {"fwd h8 q64 d512 f16", "nvidia_mma_m16n16w32p8", "items 32 are fewer"},
         {"fwd h8 q64 d64 f16", "nvidia_mma_m256n32w512t2", "512 work-items"},
         {"fwd h8 q64 d128 f16", "nvidia_mma_m256n64w256", "98304 bytes of local memory needed"},
