@@ -179,7 +179,7 @@ static int mma_default(const struct fcl_problem *p, const struct fcl_caps *caps,
                        struct fcl_config *c)
 {
     static const int shapes[][3] = {
-        {16, 64, 32},  {128, 128, 128}, {128, 64, 128}, {128, 64, 256}, {128, 32, 128},
+        {16, 64, 32},  {128, 128, 128}, {128, 64, 128}, {128, 32, 128}, {128, 64, 256},
         {64, 64, 128}, {64, 32, 128},   {64, 16, 128},  {16, 16, 32},
     };
     static const int slices[] = {1, 2, 4};

@@ -36,7 +36,7 @@ static struct fcl_local_layout mma_layout(const struct fcl_config *c, const stru
     const int left = c->block_m * key, out = c->items / 32 * 16 * value;
     layout.right = c->held ? 0 : left;
     layout.values = layout.right + c->stages * c->block_n * key;
-    layout.total = layout.values + c->stages * c->block_n * value;
+    layout.total = layout.values + c->block_n * value;
     layout.total = (int)fcl_max(layout.total, fcl_max(left, out));
     return layout;
 }
@@ -296,8 +296,8 @@ static enum fcl_status limit_generic(const struct fcl_config *c, const struct fc
     return FCL_OK;
 }
 
-// By ptxas: what finding rows in pages takes, with two stages half as many again; and what an item's
-// tiles may take of 255, since the loop needs the others.
+// By ptxas: what finding rows in pages takes, with two stages half as many again; and what an
+// item's tiles may take of 255, since the loop needs the others.
 #define MMA_PAGES 32
 #define MMA_REGISTERS 200
 

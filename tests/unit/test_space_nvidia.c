@@ -57,7 +57,7 @@ static void defaults_follow_head_dim_rows_and_local_memory(void **state)
         {"fwd b64 h32 q16 k8192 d128 f16", 231424, "nvidia_mma_m16n64w32"},
         {"lse b4 h32 q4096 d64 f16", 231424, "nvidia_mma_m128n128w128"},
         {"fwd b4 h32 q4096 d128 f16 varlen", 231424, "nvidia_mma_m128n64w128"},
-        {"fwd b4 h32 q4096 d128 f16 page=16", 231424, "nvidia_mma_m128n64w256"},
+        {"fwd b4 h32 q4096 d128 f16 page=16", 231424, "nvidia_mma_m128n32w128"},
         {"fwd b4 h32 q4096 d64", 231424, "generic_m128n64w128r8d64"}, // fp32
     };
     for (size_t i = 0; i < FCL_COUNT(rows); i++) {
