@@ -158,8 +158,8 @@ struct fcl_shape {
 };
 
 // Bytes of workspace that a launch of this shape needs: 0 for most fused plans; partial results,
-// q_len x (head_dim_v + 1) for each head and split, where the configuration splits keys; never a
-// term in q_len x k_len, except for unfused plans: there it is the score matrix. Errors:
+// q_len x (head_dim_v + 1) for each head and split, where the configuration splits keys, and on
+// some devices 8 bytes for each work-group; never a term in q_len x k_len, except for unfused plans: there it is the score matrix. Errors:
 // INVALID_ARGUMENT; OUT_OF_MEMORY when it exceeds what the device can allocate at once, with both
 // numbers in the log (then *size is still set). Thread-safety: safe.
 FCL_API enum fcl_status fcl_plan_workspace_size(const fcl_plan *plan, const struct fcl_shape *shape,

@@ -10,7 +10,7 @@
 //
 // FlashAttention-2 (Dao 2023), algorithm 1, with the key blocks from the last to the first: blocks that need a
 // mask come first. Packed, the query heads that share a key head are rows of one block; split, a program walks a
-// part of the keys and combine.cl joins the parts. Where hardware multiplies while other items do the softmax
+// part of the keys; combine.cl joins the parts, or the program that is done last. Where hardware multiplies while other items do the softmax
 // (FCL_TILE_OVERLAP) the loop is turned by half a step: scores of a block, or of the next rows, start before the
 // product of the block before them. No barrier, no vendor and no data layout appear in this file: they are the tile's.
 #include "lib/config.clh"
@@ -25,11 +25,17 @@
 #if FCL_ALIBI
 #include "lib/alibi.clh"
 #endif
+#if FCL_SPLITS > 1
+#include "lib/join.clh"
+#endif
+#if FCL_JOINS
+#include "lib/join_block.clh"
+#endif
 
 kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k, global const void *v,
                                       global void *o, global float *lse,
-                                      const fcl_args args FCL_TILE_STATE FCL_SINKS FCL_SLOPES FCL_BUFFERS
-                                          FCL_METADATA)
+                                      const fcl_args args FCL_WHOLE FCL_TILE_STATE FCL_SINKS FCL_SLOPES
+                                          FCL_BUFFERS FCL_METADATA)
 {
     const fcl_args *a = &args;
 #if FCL_TILE_OVERLAP
@@ -173,8 +179,19 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
         w = next;
     }
 #endif
+#if FCL_JOINS
+    const uint parts = a->splits * FCL_DV_SPLIT, first = get_group_id(0) / parts * parts;
+    if (!tile_last(&t, join_marks(a, lse) + first, get_group_id(0) - first, parts, mark))
+        return;
+    fcl_args to = whole;
+#if FCL_SEQUENCES
+    number = get_group_id(0);
+    sequence_open(&to, &memory, &number, FCL_DV_SPLIT);
+#endif
+    join_block(a, &to, w, lse, whole_o, whole_lse);
+#endif
 }
 
-#if FCL_SPLITS > 1
+#if FCL_SPLITS > 1 && !FCL_JOINS
 #include "attention/combine.cl"
 #endif

@@ -5,6 +5,7 @@
 #include "core/argument.h"
 #include "plan.h"
 #include "problem.h"
+#include "space.h"
 
 struct kernel_argument {
     size_t size;
@@ -16,7 +17,7 @@ struct stage {
     cl_kernel kernel;
     uint64_t groups;
     size_t local; // work-items of a group
-    struct kernel_argument arguments[16];
+    struct kernel_argument arguments[20];
     cl_uint count;
     cl_mem state;
     size_t state_start;
@@ -156,14 +157,26 @@ static void add_metadata(const struct fcl_attention_args *args, struct stage *st
     stage->count += FCL_COUNT(metadata);
 }
 
+// Where a kernel that joins its partial results puts the whole.
+static void add_whole(struct stage *stage, const struct fcl_attention_args *args,
+                      const struct fcl_launch *launch)
+{
+    const struct kernel_argument whole[] = {{sizeof launch->args, &launch->args},
+                                            BUFFER(args->o.buffer),
+                                            BUFFER(args->lse),
+                                            {sizeof launch->mark, &launch->mark}};
+    memcpy(stage->arguments + stage->count, whole, sizeof whole);
+    stage->count += FCL_COUNT(whole);
+}
+
 // The stages of a fused launch: the kernel; before it, a state is cleared; after it, splits are
-// joined.
+// joined unless the kernel does it.
 static int fused_stages(const struct fcl_plan *plan, const struct fcl_attention_args *args,
                         const struct fcl_launch *launch, struct stage stages[STAGES])
 {
     const cl_kernel *kernels = plan->program.kernels;
     const size_t local = fcl_config_group_size(&plan->config);
-    const int split = launch->combine_groups > 0, state = launch->state_bytes > 0;
+    const int split = launch->split, state = launch->state_bytes > 0;
     const int sequences = fcl_problem_has_sequences(&plan->problem);
     int count = 0;
     if (state)
@@ -180,12 +193,14 @@ static int fused_stages(const struct fcl_plan *plan, const struct fcl_attention_
                         {sizeof(cl_mem), split ? &args->workspace : &args->lse},
                         {sizeof launch->args, split ? &launch->part_args : &launch->args}},
                        .count = 6};
+    if (fcl_config_joins(&plan->config))
+        add_whole(&stages[count - 1], args, launch);
     add_buffer(&stages[count - 1], &args->workspace, state);
     add_buffer(&stages[count - 1], &args->sinks, plan->problem.sink);
     add_buffers_of_scores(&stages[count - 1], &plan->problem, args);
     if (sequences)
         add_metadata(args, &stages[count - 1]);
-    if (split)
+    if (launch->combine_groups)
         stages[count++] = (struct stage){kernels[1],
                                          launch->combine_groups,
                                          FCL_COMBINE_GROUP,
@@ -194,7 +209,7 @@ static int fused_stages(const struct fcl_plan *plan, const struct fcl_attention_
                                           BUFFER(args->lse),
                                           {sizeof launch->args, &launch->args}},
                                          .count = 4};
-    if (split && sequences)
+    if (launch->combine_groups && sequences)
         add_metadata(args, &stages[count - 1]);
     return count;
 }
@@ -288,6 +303,8 @@ enum fcl_status fcl_plan_launch(const struct fcl_plan *plan, cl_command_queue qu
         return status;
     if (launch.empty)
         return enqueue_nothing(plan, queue, wait_count, wait, first, last);
+    if (fcl_config_joins(&plan->config))
+        launch.mark = fcl_device_mark(plan->device);
     struct stage stages[STAGES];
     const int count = plan->implementation == FCL_UNFUSED
                           ? unfused_stages(plan, &today, &launch, stages)

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "problem.h"
+#include "space.h"
 
 #define LENGTH_LIMIT FCL_LENGTH_LIMIT
 #define POSITION_LIMIT \
@@ -238,12 +239,28 @@ static int split_count(const struct fcl_config *config, const struct fcl_shape *
     return (int)fcl_min(config->splits, blocks);
 }
 
+// Behind partial results of so many bytes, a mark of 8 bytes for each group (lib/join_block.clh).
+static uint64_t with_marks(uint64_t bytes, uint64_t groups)
+{
+    return (bytes + 7) / 8 * 8 + groups * sizeof(uint64_t);
+}
+
 uint64_t fcl_part_bytes(const struct fcl_problem *problem, const struct fcl_config *config,
                         const struct fcl_shape *shape)
 {
     const uint64_t rows = (uint64_t)(shape->batch * shape->heads_q) * (uint64_t)shape->q_len;
     const uint64_t row = (uint64_t)(problem->head_dim_v + 1) * sizeof(float);
-    return config->splits > 1 ? (uint64_t)split_count(config, shape) * rows * row : 0;
+    const uint64_t parts = (uint64_t)split_count(config, shape);
+    if (config->splits == 1)
+        return 0;
+    if (!fcl_config_joins(config))
+        return parts * rows * row;
+    const int64_t group = config->packed ? shape->heads_q / shape->heads_kv : 1;
+    const int64_t blocks = fcl_div_up(shape->q_len * group, config->block_m) +
+                           (problem->varlen != 0); // fcl_sequences_slots
+    return with_marks(parts * rows * row, parts * (uint64_t)config->dv_split *
+                                              (uint64_t)(shape->batch * blocks) *
+                                              (uint64_t)(shape->heads_q / group));
 }
 
 // Partial results: O [split][batch, head, query][d], then LSE [split][batch, head, query].
@@ -257,13 +274,15 @@ static void prepare_splits(const struct fcl_problem *p, const struct fcl_config 
     a->lse_split = rows;
     a->o_split = rows * dim;
     *part = *a;
-    if (c->splits == 1)
+    launch->split = c->splits > 1;
+    if (!launch->split)
         return;
     fcl_layout_strides(FCL_LAYOUT_BHSD, s->heads_q, extent->q_len, dim, part->o_strides);
     part->o_start = 0;
     part->lse_start = a->splits * a->o_split;
     launch->part_bytes = (uint64_t)(a->splits * (a->o_split + a->lse_split)) * sizeof(float);
-    launch->combine_groups = (uint64_t)fcl_div_up(rows * dim, FCL_COMBINE_GROUP);
+    if (!fcl_config_joins(c))
+        launch->combine_groups = (uint64_t)fcl_div_up(rows * dim, FCL_COMBINE_GROUP);
 }
 
 // ---- state
@@ -311,6 +330,8 @@ static enum fcl_status prepare_grid(const struct fcl_problem *p, const struct fc
     const uint64_t keys = (uint64_t)fcl_div_up(fcl_max(s->k_len, 1), c->block_n);
     launch->row_groups = rows;
     launch->groups = rows * (uint64_t)c->dv_split * (uint64_t)launch->args.splits;
+    if (launch->split && fcl_config_joins(c))
+        launch->part_bytes = with_marks(launch->part_bytes, launch->groups);
     launch->score_groups = rows * keys;
     launch->score_bytes = fcl_score_bytes(p, c, s);
     launch->args.score_pitch = (int64_t)blocks * c->block_m;

@@ -50,8 +50,10 @@ struct fcl_launch {
         part_args;           // of the fused kernel when keys are split: O and LSE are workspace
     int empty;               // 1: nothing to do
     uint64_t groups;         // work-groups of the fused kernel and of the unfused product
-    uint64_t combine_groups; // of the kernel that joins splits; 0: there are none
-    uint64_t part_bytes;     // of the partial results
+    int split;               // 1: the fused kernel writes partial results
+    uint64_t combine_groups; // of the kernel that joins them; 0: there is none
+    uint64_t part_bytes;     // of the partial results, and of the marks of a kernel that joins them
+    uint64_t mark;           // that of this launch, chosen by the caller
     uint64_t state_start;    // where the kernel's state begins in workspace, bytes
     uint64_t state_bytes;    // of it; 0: the kernel keeps none
     uint64_t row_groups;     // of the unfused softmax
@@ -124,7 +126,7 @@ uint64_t fcl_sequences_slots(const struct fcl_problem *problem, const struct fcl
 uint64_t fcl_workspace_bytes(const struct fcl_problem *problem, const struct fcl_config *config,
                              const struct fcl_caps *caps, const struct fcl_shape *shape);
 
-// Bytes of the partial results of a shape: 0 when keys are not split.
+// Bytes of the partial results of a shape, and of marks: 0 when keys are not split.
 uint64_t fcl_part_bytes(const struct fcl_problem *problem, const struct fcl_config *config,
                         const struct fcl_shape *shape);
 

@@ -404,6 +404,11 @@ enum fcl_status fcl_config_validate(const struct fcl_config *config,
     }
 }
 
+int fcl_config_joins(const struct fcl_config *config)
+{
+    return config->family == FCL_FAMILY_NVIDIA_MMA && config->splits > 1;
+}
+
 enum fcl_status fcl_config_unfused(const struct fcl_config *config, char *reason, size_t size)
 {
     REQUIRE(config->family != FCL_FAMILY_NVIDIA_MMA && config->family != FCL_FAMILY_NVIDIA_WGMMA,

@@ -28,6 +28,9 @@ struct fcl_local_layout fcl_local_layout(const struct fcl_config *config,
 enum fcl_status fcl_config_shape(const struct fcl_config *config, const struct fcl_problem *problem,
                                  char *reason, size_t size);
 
+// Whether the kernel of a configuration splits keys and joins the parts itself.
+int fcl_config_joins(const struct fcl_config *config);
+
 // Whether the unfused kernels can use a valid configuration.
 enum fcl_status fcl_config_unfused(const struct fcl_config *config, char *reason, size_t size);
 

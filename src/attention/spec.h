@@ -31,6 +31,7 @@
     X(STRIDED, p->strided)                                  \
     X(LANES, c->family == FCL_FAMILY_VECTOR ? c->width : 0) \
     X(ASCENDING, c->family == FCL_FAMILY_ROW)               \
+    X(JOINS, fcl_config_joins(c))                           \
     X(ALIGN, p->alignment)                                  \
     X(AT_RIGHT, l->right)                                   \
     X(AT_SCORES, l->scores)                                 \

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "device_info.h"
 
@@ -171,6 +173,24 @@ static enum fcl_status fill(struct fcl_device *device, cl_context context, cl_de
     return load_wisdom(device);
 }
 
+// Where marks begin: what differs between any two devices, hashed.
+static uint64_t first_mark(const struct fcl_device *device)
+{
+    struct timespec now = {0};
+    timespec_get(&now, TIME_UTC);
+    const uint64_t facts[] = {(uint64_t)now.tv_sec, (uint64_t)now.tv_nsec,
+                              (uint64_t)(uintptr_t)device};
+    return XXH64(facts, sizeof facts, 0);
+}
+
+uint64_t fcl_device_mark(fcl_device *device)
+{
+    pthread_mutex_lock(&device->lock);
+    const uint64_t mark = ++device->mark;
+    pthread_mutex_unlock(&device->lock);
+    return mark;
+}
+
 enum fcl_status fcl_device_create(cl_context context, cl_device_id device,
                                   const struct fcl_device_options *options, fcl_device **created)
 {
@@ -188,6 +208,7 @@ enum fcl_status fcl_device_create(cl_context context, cl_device_id device,
         return FCL_OUT_OF_MEMORY;
     }
     made->log = today.log;
+    made->mark = first_mark(made);
     const enum fcl_status status = fill(made, context, device, &today);
     if (status != FCL_OK)
         fcl_device_destroy(&made);

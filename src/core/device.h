@@ -20,8 +20,9 @@ struct fcl_device {
     char *wisdom_file;           // NULL: none
     char *kernel_folder;         // NULL: embedded
     pthread_mutex_t wisdom_lock; // may be held while the wisdom file is written
-    pthread_mutex_t lock;        // short: guards `client` and `clock_warned`
+    pthread_mutex_t lock;        // short: guards `client`, `clock_warned` and `mark`
     int clock_warned;            // the warning about event stamps was given
+    uint64_t mark;               // the last one that was given
     void *client; // what a client of the toolkit keeps with the device: plans of the simple call
     void (*client_destroy)(void *client); // set together with `client`
 };
@@ -48,6 +49,10 @@ enum fcl_status fcl_device_learn(fcl_device *device, const struct fcl_wisdom_row
 
 // Merges the device's wisdom into its file, if it has one; a failure is logged.
 enum fcl_status fcl_device_save_wisdom(fcl_device *device);
+
+// A number for a launch that no memory holds but by a chance in the order of 2^-64, whoever wrote
+// to it: neither an earlier launch nor another device has it. Thread-safe.
+uint64_t fcl_device_mark(fcl_device *device);
 
 // Appends what device and driver are, a line a fact, for keys of the cache.
 void fcl_device_add_identity(const struct fcl_device *device, struct fcl_text *text);

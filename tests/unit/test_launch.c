@@ -173,6 +173,29 @@ static void splits_follow_the_shape(void **state)
     assert_int_equal(launch.combine_groups, 0);
 }
 
+// A kernel that joins its parts needs no second one, and a mark for each work-group behind the
+// parts.
+static void marks_follow_the_parts(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"fwd b2 h6/2 q7 k300 d24 f16",
+                                        "fwd b2 h6/2 q7 k300 d24 f16 used",
+                                        "fwd b2 h6/2 q7 k300 d24 f16 varlen"};
+    static const struct fcl_shape shape = {2, 6, 2, 7, 300};
+    for (size_t i = 0; i < FCL_COUNT(texts); i++) {
+        const struct fcl_problem problem = test_problem(texts[i]);
+        const struct fcl_config config = test_config("nvidia_mma_m16n32w32g1s3");
+        const uint64_t groups = (uint64_t)2 * 2 * (2 + problem.varlen) * 3;
+        assert_int_equal(fcl_part_bytes(&problem, &config, &shape),
+                         3 * (2 * 6 * 7) * (24 + 1) * 4 + groups * 8);
+    }
+    const struct fcl_problem problem = test_problem(texts[0]);
+    assert_int_equal(prepare(&problem, "nvidia_mma_m16n32w32g1s3", plain), FCL_OK);
+    assert_int_equal(launch.part_bytes, 3 * (2 * 6 * 7) * (24 + 1) * 4 + 2 * 2 * 2 * 3 * 8);
+    assert_int_equal(launch.combine_groups, 0);
+    assert_int_equal(launch.split, 1);
+}
+
 // An alignment that the data does not keep is named; with a smaller promise the same data is fine.
 static void broken_promises_are_named(void **state)
 {
@@ -408,6 +431,7 @@ int main(void)
         cmocka_unit_test(arithmetic_is_64_bit),
         cmocka_unit_test(offsets_cannot_wrap),
         cmocka_unit_test(splits_follow_the_shape),
+        cmocka_unit_test(marks_follow_the_parts),
         cmocka_unit_test(broken_promises_are_named),
         cmocka_unit_test(outputs_may_be_permuted_but_not_overlap),
         cmocka_unit_test(scale_defaults_to_the_root_of_the_head_dim),
