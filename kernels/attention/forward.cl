@@ -20,16 +20,13 @@
 #include "lib/sequence.clh"
 #include "lib/score.clh"
 #include "lib/terms.clh"
+#if FCL_SPLITS > 1
+#include "lib/join.clh"
+#endif
 #include "tile/tile.clh"
 #include "lib/steps.clh"
 #if FCL_ALIBI
 #include "lib/alibi.clh"
-#endif
-#if FCL_SPLITS > 1
-#include "lib/join.clh"
-#endif
-#if FCL_JOINS
-#include "lib/join_block.clh"
 #endif
 
 kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k, global const void *v,
@@ -61,6 +58,9 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
     tile_open(&t, storage);
 #if !FCL_TILE_OVERLAP
     fcl_left left;
+    const fcl_view keys = view_k(a, &w, k), values = view_v(a, &w, v);
+    if (w.first < w.last) // a part of the keys may be empty
+        tile_walk_start(&t, keys, values, block_at(a, &w, FCL_ASCENDING ? w.first : w.last - 1));
     tile_left_load(&t, &left, view_q(a, &w, q), FCL_DTYPE_Q, FCL_HEAD_QK, w.row, rows, a->unit);
 #if FCL_PAGED
     tile_pages(&t, a, &w);
@@ -76,9 +76,6 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
 #if FCL_TERMS
     const fcl_terms terms = terms_of(a, &w FCL_PASS_BUFFERS);
 #endif
-    const fcl_view keys = view_k(a, &w, k), values = view_v(a, &w, v);
-    if (w.first < w.last) // a part of the keys may be empty
-        tile_walk_start(&t, keys, values, block_at(a, &w, FCL_ASCENDING ? w.first : w.last - 1));
     for (int n = 0; n < w.last - w.first; n++) {
 #if FCL_SCANS
         fcl_block b = block_at(a, &w, FCL_ASCENDING ? w.first + n : w.last - 1 - n);
@@ -188,7 +185,7 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
     number = get_group_id(0);
     sequence_open(&to, &memory, &number, FCL_DV_SPLIT);
 #endif
-    join_block(a, &to, w, lse, whole_o, whole_lse);
+    tile_join(&t, a, &to, w, lse, whole_o, whole_lse);
 #endif
 }
 

@@ -25,8 +25,7 @@ static int mma_row(int64_t columns)
     return (int)fcl_div_up(columns, 16) * 8;
 }
 
-// Q, then keys, then values; Q that moves on to registers is under both. The output leaves through
-// 16 rows a warp.
+// Q, then keys, then values. The output leaves through 16 rows a warp.
 static struct fcl_local_layout mma_layout(const struct fcl_config *c, const struct fcl_problem *p)
 {
     struct fcl_local_layout layout = {0};
@@ -34,10 +33,10 @@ static struct fcl_local_layout mma_layout(const struct fcl_config *c, const stru
     const int value =
         p->pass == FCL_PASS_FORWARD ? mma_row(fcl_div_up(p->head_dim_v, c->dv_split)) : 0;
     const int left = c->block_m * key, out = c->items / 32 * 16 * value;
-    layout.right = c->held ? 0 : left;
+    layout.right = left;
     layout.values = layout.right + c->stages * c->block_n * key;
     layout.total = layout.values + c->block_n * value;
-    layout.total = (int)fcl_max(layout.total, fcl_max(left, out));
+    layout.total = (int)fcl_max(layout.total, out);
     return layout;
 }
 
