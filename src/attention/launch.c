@@ -217,7 +217,7 @@ static enum fcl_status prepare_lse(const struct fcl_attention_args *args, const 
 enum fcl_status fcl_numbers_prepare(const char *name, cl_mem buffer, size_t offset, int64_t count,
                                     int32_t *start, uint64_t *end, char *reason, size_t size)
 {
-    if (!buffer)
+    if (!buffer && count)
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
                         "%s is NULL, but the plan's problem reads it", name);
     if (offset % 4 || offset > INT32_MAX)
@@ -225,7 +225,7 @@ enum fcl_status fcl_numbers_prepare(const char *name, cl_mem buffer, size_t offs
                         "%s_offset is %zu bytes, allowed are multiples of 4 up to %d", name, offset,
                         INT32_MAX);
     *start = (int32_t)(offset / 4);
-    *end = offset + (uint64_t)count * 4;
+    *end = count ? offset + (uint64_t)count * 4 : 0;
     return FCL_OK;
 }
 
@@ -523,9 +523,13 @@ enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
         status = fcl_sequences_extent(problem, args, &s, &x, reason, size);
     if (status)
         return status;
-    launch->empty = x.q_batch == 0 || x.q_len == 0 || s.batch == 0 || s.q_len == 0;
+    launch->empty = s.batch == 0 || s.q_len == 0;
     if (launch->empty)
         return FCL_OK;
+    if (x.q_len == 0) { // of packed sequences, which may say otherwise
+        launch->empty = 1;
+        return fcl_sequences_prepare(&p, args, &s, launch, reason, size);
+    }
     prepare_numbers(&p, &s, args, &launch->args);
     status = prepare_tensors(&p, &s, &x, args, launch, reason, size);
     if (!status)

@@ -18,7 +18,8 @@ static int are_there(const struct fcl_problem *p, const struct fcl_sequences *se
     if (!fcl_problem_has_sequences(p))
         return 1;
     return sequences && (!p->varlen || (sequences->cu_q && (sequences->cu_k || p->page))) &&
-           (!p->used || sequences->used_k) && (!p->page || sequences->table);
+           (!p->used || sequences->used_k) &&
+           (!p->page || sequences->table || !sequences->table_entries);
 }
 
 static int64_t page_size(const struct fcl_problem *p, const struct fcl_sequences *sequences)

@@ -321,6 +321,21 @@ static void wrong_numbers_are_named(void **state)
     }
 }
 
+// Packed sequences without a row of queries are nothing to do; their metadata is checked all the
+// same.
+static void no_rows_are_checked(void **state)
+{
+    (void)state;
+    const struct fcl_problem problem = test_problem("fwd b2 q8 d16 varlen lse");
+    const struct fcl_attention_args none = {.total_k = 3}, wrong = {.cu_q_offset = 2};
+    assert_int_equal(prepare(&problem, "vector_m8n32l4k4c4", none), FCL_OK);
+    assert_int_equal(launch.empty, 1);
+    assert_int_equal(launch.cu_q_end, 3 * 4);
+    assert_int_equal(launch.cu_k_end, 3 * 4);
+    assert_int_equal(prepare(&problem, "vector_m8n32l4k4c4", wrong), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "cu_q_offset is 2"));
+}
+
 // What a kernel multiplies with instead of dividing by the size of a page.
 static void divisions_are_exact(void **state)
 {
@@ -354,6 +369,7 @@ int main(void)
         cmocka_unit_test(reference_hides_pages),
         cmocka_unit_test(packed_tensors_have_rows_of_all_heads),
         cmocka_unit_test(wrong_numbers_are_named),
+        cmocka_unit_test(no_rows_are_checked),
         cmocka_unit_test(divisions_are_exact),
     };
     return cmocka_run_group_tests_name("sequence_values", tests, NULL, NULL);
