@@ -464,20 +464,21 @@ static enum fcl_status take_window(const struct fcl_problem *problem,
                                    const struct fcl_attention_args *args, const struct fcl_shape *s,
                                    struct fcl_problem *p, char *reason, size_t size)
 {
+    const int causal = fcl_problem_is_causal(problem); // then the right side is bounded anyhow
+    const int left = fcl_problem_bounds_left(problem), right = fcl_problem_bounds_right(problem);
     const struct {
         const char *name;
-        int64_t value;
-        int bounded;
-    } sides[] = {{"left", args->window_left, fcl_problem_bounds_left(problem)},
-                 {"right", args->window_right, problem->window && problem->window_right >= 0}};
+        int64_t value, low, high;
+    } sides[] = {
+        {"left", args->window_left, left ? 0 : -1, left ? LENGTH_LIMIT : -1},
+        {"right", args->window_right, right && !causal ? 0 : -1, right ? LENGTH_LIMIT : -1}};
     *p = *problem;
     for (size_t i = 0; args->window && i < FCL_COUNT(sides); i++)
-        if (sides[i].value < -!sides[i].bounded ||
-            sides[i].value > (sides[i].bounded ? LENGTH_LIMIT : -1))
+        if (sides[i].value < sides[i].low || sides[i].value > sides[i].high)
             return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
-                            "window_%s is %lld, allowed %s by the plan's problem", sides[i].name,
-                            (long long)sides[i].value,
-                            sides[i].bounded ? "are 0 to 1073741824" : "is -1 (no bound)");
+                            "window_%s is %lld, allowed by the plan's problem are %lld to %lld%s",
+                            sides[i].name, (long long)sides[i].value, (long long)sides[i].low,
+                            (long long)sides[i].high, sides[i].high < 0 ? " (no bound)" : "");
     if (args->window) {
         p->window_left = args->window_left;
         p->window_right = args->window_right;

@@ -481,6 +481,15 @@ static void simple_call_keeps_its_plans(void **state)
     assert_string_equal(opencl.capture.text, "");
     assert_int_equal(clWaitForEvents(1, &event), CL_SUCCESS);
     clReleaseEvent(event);
+    static const char *const windows[] = {"win=2,-1", "win=3,5", "", "win=-1,4"};
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) { // any may have come before
+        char text[96];
+        snprintf(text, sizeof text, "fwd b2 h4/2 q8 k16 d32 causal-br %s", windows[i]);
+        assert_int_equal(fcl_problem_parse(text, &problem, NULL, 0), FCL_OK);
+        assert_int_equal(
+            fcl_attention_run(opencl.device, opencl.queue, l.q, l.k, l.v, l.o, &problem, NULL),
+            FCL_OK);
+    }
     static const char *const more[][2] = {{"lse", "LSE"},
                                           {"sink", "sinks"},
                                           {"alibi=given", "slopes"},
