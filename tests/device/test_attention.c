@@ -258,7 +258,7 @@ static void beyond_the_length_is_harmless(void **state)
     }
 }
 
-// 3: with guard-v, a V row that only some queries see, or none, may be NaN.
+// 3: with guard-v, a V row that only some queries see may be NaN.
 static void guarded_values(void **state)
 {
     struct test_opencl *opencl = device_of(state);
@@ -266,11 +266,6 @@ static void guarded_values(void **state)
     test_attention_init(&a, "fwd h2 q40 k40 d20 causal-tl guard-v lse");
     for (int64_t d = 0; d < 20; d++)
         test_tensor_set(&a.v, 0, 1, 37, d, d % 2 ? NAN : INFINITY);
-    test_attention_everywhere(opencl, &a);
-    test_attention_free(&a);
-    test_attention_init(&a, "fwd h6/2 q3 k70 d20 br win=9,3 guard-v lse");
-    for (int64_t n = 0; n < (70 - 3 - 9) * 20; n++) // the window has moved on
-        test_tensor_set(&a.v, 0, n / 20 % 2, n / 20, n % 20, NAN);
     test_attention_everywhere(opencl, &a);
     test_attention_free(&a);
 }

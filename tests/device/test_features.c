@@ -53,6 +53,19 @@ static void windows_are_arguments(void **state)
     }
 }
 
+// 3: with guard-v, V rows that a window left behind may be NaN.
+static void values_behind_a_window(void **state)
+{
+    (void)state;
+    struct test_attention a;
+    test_attention_init(&a, "fwd h6/2 q3 k70 d20 br win=9,3 guard-v lse");
+    for (int64_t j = 0; j < 70 - 3 - 9; j++)
+        for (int64_t d = 0; d < 20; d++)
+            test_tensor_set(&a.v, 0, j % 2, j, d, NAN);
+    test_attention_everywhere(&opencl, &a);
+    test_attention_free(&a);
+}
+
 // 28: caps come before masks; small ones, large ones, with every other thing that scores meet.
 static void softcaps(void **state)
 {
@@ -110,8 +123,11 @@ static void sinks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows),  cmocka_unit_test(windows_are_arguments),
-        cmocka_unit_test(softcaps), cmocka_unit_test(slopes),
+        cmocka_unit_test(windows),
+        cmocka_unit_test(windows_are_arguments),
+        cmocka_unit_test(values_behind_a_window),
+        cmocka_unit_test(softcaps),
+        cmocka_unit_test(slopes),
         cmocka_unit_test(sinks),
     };
     if (!test_opencl_open(&opencl, NULL))
