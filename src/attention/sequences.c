@@ -33,7 +33,7 @@ int64_t fcl_sequences_page(const struct fcl_problem *problem, const struct fcl_s
     if (!problem || !problem->page || !sequences || !sequences->table)
         return -1;
     const int64_t number = key / page_size(problem, sequences);
-    if (s < 0 || key < 0 || number >= sequences->table_entries)
+    if (s < 0 || s >= problem->batch || key < 0 || number >= sequences->table_entries)
         return -1;
     const int64_t stride =
         sequences->table_stride ? sequences->table_stride : sequences->table_entries;

@@ -64,6 +64,19 @@ static void pages_are_in_random_order(void **state)
     fcl_sequences_free(&s);
 }
 
+static void pages_beyond_the_table_are_none(void **state)
+{
+    (void)state;
+    int32_t table[] = {3, 2, 1, 0, 1, 2};
+    const struct fcl_sequences s = {.table = table, .table_entries = 2, .page_count = 4};
+    const struct fcl_problem problem = test_problem("fwd b2 q1 k8 d8 page=4");
+    assert_int_equal(fcl_sequences_page(&problem, &s, 1, 7), 0);
+    assert_int_equal(fcl_sequences_page(&problem, &s, 1, 8), -1);
+    assert_int_equal(fcl_sequences_page(&problem, &s, 1, -1), -1);
+    assert_int_equal(fcl_sequences_page(&problem, &s, -1, 0), -1);
+    assert_int_equal(fcl_sequences_page(&problem, &s, 2, 0), -1);
+}
+
 static void rows_are_clamped(void **state)
 {
     (void)state;
@@ -363,6 +376,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(made_metadata_is_valid_and_mixed),
         cmocka_unit_test(pages_are_in_random_order),
+        cmocka_unit_test(pages_beyond_the_table_are_none),
         cmocka_unit_test(rows_are_clamped),
         cmocka_unit_test(wrong_entries_are_named),
         cmocka_unit_test(reference_sees_each_sequence_alone),
