@@ -182,7 +182,8 @@ struct fcl_attention_args {
     cl_mem
         workspace; // fcl_plan_workspace_size bytes; NULL where that is 0. One per launch in flight
     int window;    // 1: the window is the one below; 0: as the plan's problem says. A side that
-                   // the problem leaves unbounded stays so, a bounded one stays bounded
+                   // the problem leaves unbounded stays so, a bounded one stays bounded; the right
+                   // one of a causal problem may be either
     int64_t window_left, window_right; // keys beside i' that a query sees; -1: unbounded
     cl_mem sinks; // fp32 [heads_q], natural logits, -INFINITY for none; used when the problem
                   // says `sink`

@@ -148,8 +148,8 @@ struct fcl_problem {
                    // 0: 16, or less where a contiguous row or element demands it
     int lse;       // 1: also write the log-sum-exp of each row (natural logarithm, fp32)
     int guard_v;   // 1: a non-finite V row never reaches a query that does not see it. 0: V rows
-                   // hidden from only some queries of a sequence, or by a bias or a mask
-                   // tensor, must be finite
+                   // within a sequence's length must be finite, also where some or all queries
+                   // do not see them; a window that moved on may have left them behind
     int strided;   // 1: innermost strides other than 1 are allowed (slower)
     int window;    // 1: query i sees keys i' - window_left <= j <= i' + window_right only; causal,
                    // both must hold. `mask` says what i' is: NONE is not allowed. Whether a side is

@@ -286,7 +286,7 @@ enum fcl_status fcl_plan_check(const struct fcl_plan *plan, cl_command_queue que
                           (unsigned long long)launch->score_groups, UINT32_MAX);
     if (status)
         return fcl_device_fail(plan->device, status, "%s", reason);
-    return launch->empty ? FCL_OK : check_buffers(plan, today, launch);
+    return check_buffers(plan, today, launch);
 }
 
 enum fcl_status fcl_plan_launch(const struct fcl_plan *plan, cl_command_queue queue,

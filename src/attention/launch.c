@@ -218,7 +218,7 @@ static enum fcl_status prepare_lse(const struct fcl_attention_args *args, const 
 enum fcl_status fcl_numbers_prepare(const char *name, cl_mem buffer, size_t offset, int64_t count,
                                     int32_t *start, uint64_t *end, char *reason, size_t size)
 {
-    if (!buffer)
+    if (!buffer && count)
         return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
                         "%s is NULL, but the plan's problem reads it", name);
     if (offset % 4 || offset > INT32_MAX)
@@ -226,7 +226,7 @@ enum fcl_status fcl_numbers_prepare(const char *name, cl_mem buffer, size_t offs
                         "%s_offset is %zu bytes, allowed are multiples of 4 up to %d", name, offset,
                         INT32_MAX);
     *start = (int32_t)(offset / 4);
-    *end = offset + (uint64_t)count * 4;
+    *end = count ? offset + (uint64_t)count * 4 : 0;
     return FCL_OK;
 }
 
@@ -485,20 +485,21 @@ static enum fcl_status take_window(const struct fcl_problem *problem,
                                    const struct fcl_attention_args *args, const struct fcl_shape *s,
                                    struct fcl_problem *p, char *reason, size_t size)
 {
+    const int causal = fcl_problem_is_causal(problem); // then the right side is bounded anyhow
+    const int left = fcl_problem_bounds_left(problem), right = fcl_problem_bounds_right(problem);
     const struct {
         const char *name;
-        int64_t value;
-        int bounded;
-    } sides[] = {{"left", args->window_left, fcl_problem_bounds_left(problem)},
-                 {"right", args->window_right, problem->window && problem->window_right >= 0}};
+        int64_t value, low, high;
+    } sides[] = {
+        {"left", args->window_left, left ? 0 : -1, left ? LENGTH_LIMIT : -1},
+        {"right", args->window_right, right && !causal ? 0 : -1, right ? LENGTH_LIMIT : -1}};
     *p = *problem;
     for (size_t i = 0; args->window && i < FCL_COUNT(sides); i++)
-        if (sides[i].value < -!sides[i].bounded ||
-            sides[i].value > (sides[i].bounded ? LENGTH_LIMIT : -1))
+        if (sides[i].value < sides[i].low || sides[i].value > sides[i].high)
             return fcl_fail(reason, size, FCL_INVALID_ARGUMENT,
-                            "window_%s is %lld, allowed %s by the plan's problem", sides[i].name,
-                            (long long)sides[i].value,
-                            sides[i].bounded ? "are 0 to 1073741824" : "is -1 (no bound)");
+                            "window_%s is %lld, allowed by the plan's problem are %lld to %lld%s",
+                            sides[i].name, (long long)sides[i].value, (long long)sides[i].low,
+                            (long long)sides[i].high, sides[i].high < 0 ? " (no bound)" : "");
     if (args->window) {
         p->window_left = args->window_left;
         p->window_right = args->window_right;
@@ -544,9 +545,13 @@ enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
         status = fcl_sequences_extent(problem, args, &s, &x, reason, size);
     if (status)
         return status;
-    launch->empty = x.q_batch == 0 || x.q_len == 0 || s.batch == 0 || s.q_len == 0;
+    launch->empty = s.batch == 0 || s.q_len == 0;
     if (launch->empty)
         return FCL_OK;
+    if (x.q_len == 0) { // of packed sequences, which may say otherwise
+        launch->empty = 1;
+        return fcl_sequences_prepare(&p, args, &s, launch, reason, size);
+    }
     prepare_numbers(&p, &s, args, &launch->args);
     status = prepare_tensors(&p, &s, &x, args, launch, reason, size);
     if (!status)

@@ -94,7 +94,7 @@ struct fcl_operand {
 enum fcl_status fcl_operand_prepare(const struct fcl_problem *problem, struct fcl_operand *operand,
                                     char *reason, size_t size);
 
-// Where `count` numbers of 4 bytes start and end in a buffer, which must be there.
+// Where `count` numbers of 4 bytes start and end in a buffer, which must be there for any.
 enum fcl_status fcl_numbers_prepare(const char *name, cl_mem buffer, size_t offset, int64_t count,
                                     int32_t *start, uint64_t *end, char *reason, size_t size);
 

@@ -265,25 +265,22 @@ static double float_score(const struct inputs *in, int64_t j)
     return (double)(capped + added_to(in, in->keys[j]) - (float)in->slope * (float)distance(in, j));
 }
 
-// Below the largest score by this much, a key weighs less than 2e-14: its score matters to nothing.
-#define SCORE_REACH 32
-
 // max |score| over the keys that matter.
 static double limit_of(const struct inputs *in, double largest)
 {
-    double limit = in->sink >= largest - SCORE_REACH && isfinite(in->sink) ? fabs(in->sink) : 0;
+    double limit = in->sink >= largest - FCL_SCORE_REACH && isfinite(in->sink) ? fabs(in->sink) : 0;
     for (int64_t j = 0; j < in->visible; j++)
-        if (in->scores[j] >= largest - SCORE_REACH && fabs(in->scores[j]) > limit)
+        if (in->scores[j] >= largest - FCL_SCORE_REACH && fabs(in->scores[j]) > limit)
             limit = fabs(in->scores[j]);
     return limit;
 }
 
-// Fills in->scores and row->score_limit; returns the maximum. A NaN is in no maximum; the
-// exponentials carry it on.
+// Fills in->scores and row->score_limit; returns the maximum, the sink included. A NaN is in no
+// maximum; the exponentials carry it on.
 static double fill_scores(const struct inputs *in, double (*score)(const struct inputs *, int64_t),
                           struct fcl_reference_row *row)
 {
-    double largest = in->sink;
+    double largest = -INFINITY; // of the keys: O is made of them, however large the sink
     for (int64_t j = 0; j < in->visible; j++) {
         load_k(in, j);
         double s = score(in, j);
@@ -294,7 +291,7 @@ static double fill_scores(const struct inputs *in, double (*score)(const struct 
         in->scores[j] = s;
     }
     row->score_limit = limit_of(in, largest);
-    return largest;
+    return largest > in->sink ? largest : in->sink;
 }
 
 // A row without keys: O = 0, LSE = the sink or -infinity. Sums start from it.

@@ -10,6 +10,10 @@
 // hidden, is the plain softmax of equal scores.
 #define FCL_SCORE_FLOOR (-0x1p126 * 0.69314718055994530942)
 
+// Below the largest score by this much, a key weighs less than 2e-14 of what that one does: its
+// score matters to nothing.
+#define FCL_SCORE_REACH 32
+
 // How many keys, from *first on, query i of a completed problem sees.
 int64_t fcl_reference_visible(const struct fcl_problem *problem, int64_t i, int64_t *first);
 

@@ -151,9 +151,11 @@ enum fcl_status fcl_reference_compare(const struct fcl_reference *reference, int
     problem.q_len = rows.q_len;
     problem.k_len = rows.k_len;
     const int64_t visible = fcl_reference_visible(&problem, i, &first);
-    const double allowed = F32_ROUNDOFF * (score_roundings(&problem) * (1 + exact.score_limit) +
-                                           sqrt((double)visible)) +
-                           storage_error(&problem, unfused, exact.score_limit);
+    // Keys so far below a sink that they do not matter to LSE are all that O is made of.
+    const double limit = fmin(exact.score_limit, fabs(exact.lse) + FCL_SCORE_REACH);
+    const double allowed =
+        F32_ROUNDOFF * (score_roundings(&problem) * (1 + limit) + sqrt((double)visible)) +
+        storage_error(&problem, unfused, limit);
     comparison->lse_error = fmax(comparison->lse_error, error);
     note(comparison, ratio_of(error, allowed), b, h, i, -1);
     return FCL_OK;

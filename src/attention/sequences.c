@@ -18,7 +18,8 @@ static int are_there(const struct fcl_problem *p, const struct fcl_sequences *se
     if (!fcl_problem_has_sequences(p))
         return 1;
     return sequences && (!p->varlen || (sequences->cu_q && (sequences->cu_k || p->page))) &&
-           (!p->used || sequences->used_k) && (!p->page || sequences->table);
+           (!p->used || sequences->used_k) &&
+           (!p->page || sequences->table || !sequences->table_entries);
 }
 
 static int64_t page_size(const struct fcl_problem *p, const struct fcl_sequences *sequences)
@@ -32,7 +33,7 @@ int64_t fcl_sequences_page(const struct fcl_problem *problem, const struct fcl_s
     if (!problem || !problem->page || !sequences || !sequences->table)
         return -1;
     const int64_t number = key / page_size(problem, sequences);
-    if (s < 0 || key < 0 || number >= sequences->table_entries)
+    if (s < 0 || s >= problem->batch || key < 0 || number >= sequences->table_entries)
         return -1;
     const int64_t stride =
         sequences->table_stride ? sequences->table_stride : sequences->table_entries;

@@ -82,7 +82,7 @@ enum fcl_status fcl_sequences_validate(const struct fcl_problem *problem,
         return status;
     const int has_cu_k = p.varlen && !p.page;
     if (!sequences || (p.varlen && !sequences->cu_q) || (has_cu_k && !sequences->cu_k) ||
-        (p.used && !sequences->used_k) || (p.page && !sequences->table))
+        (p.used && !sequences->used_k) || (p.page && sequences->table_entries && !sequences->table))
         return REFUSE(&to, "metadata that the problem speaks of are missing");
     if (p.varlen)
         status = check_starts('q', sequences->cu_q, p.batch, sequences->total_q, p.q_len, &to);

@@ -53,7 +53,8 @@ enum fcl_status fcl_attention_validate(const fcl_plan *plan, cl_command_queue qu
     struct fcl_sequences sequences = {0};
     char reason[256];
     enum fcl_status status = fcl_plan_check(plan, queue, args, &today, &launch);
-    if (status || launch.empty || !fcl_problem_has_sequences(&plan->problem))
+    if (status || !fcl_problem_has_sequences(&plan->problem) || !today.shape.batch ||
+        !today.shape.q_len)
         return status;
     struct fcl_problem problem = plan->problem;
     problem.batch = today.shape.batch;

@@ -525,6 +525,25 @@ static void simple_call_keeps_its_plans(void **state)
     free_launch(&l);
 }
 
+// Whatever window came before.
+static void simple_call_takes_any_window(void **state)
+{
+    NEED_DEVICE();
+    struct launch l;
+    struct fcl_problem problem;
+    make_launch(&l);
+    static const char *const windows[] = {"win=2,-1", "win=3,5", "", "win=-1,4"};
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        char text[96];
+        snprintf(text, sizeof text, "fwd b2 h4/2 q8 k16 d32 causal-br %s", windows[i]);
+        assert_int_equal(fcl_problem_parse(text, &problem, NULL, 0), FCL_OK);
+        assert_int_equal(
+            fcl_attention_run(opencl.device, opencl.queue, l.q, l.k, l.v, l.o, &problem, NULL),
+            FCL_OK);
+    }
+    free_launch(&l);
+}
+
 // ---- threads
 
 struct worker {
@@ -593,6 +612,7 @@ int main(void)
         cmocka_unit_test(missing_arguments_are_refused),
         cmocka_unit_test(timed_launches_take_turns),
         cmocka_unit_test(simple_call_keeps_its_plans),
+        cmocka_unit_test(simple_call_takes_any_window),
         cmocka_unit_test(plans_are_shared_by_threads),
     };
     return cmocka_run_group_tests_name("api", tests, open_device, close_device);

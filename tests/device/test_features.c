@@ -53,6 +53,47 @@ static void windows_are_arguments(void **state)
     }
 }
 
+// 13: causality, and a window that reaches from the first key to where a query stands, show the
+// same keys.
+static void windows_as_wide_as_causality(void **state)
+{
+    (void)state;
+    static const char *const problems[] = {"fwd q16384 d8 causal-br lse",
+                                           "fwd q16384 d8 br win=16383,0 lse"};
+    struct test_attention a[2];
+    for (int i = 0; i < 2; i++) {
+        test_attention_init(&a[i], problems[i]);
+        fcl_plan *plan = test_plan(&opencl, &a[i].problem, FCL_FUSED, NULL);
+        assert_int_equal(test_attention_run(&opencl, &a[i], plan), FCL_OK);
+        fcl_plan_destroy(&plan);
+    }
+    for (int64_t i = 0; i < 16384; i++) {
+        assert_true(fabsf(a[0].lse[i] - a[1].lse[i]) <= 1e-5f * (1 + fabsf(a[0].lse[i])));
+        float largest = 0, off = 0;
+        for (int64_t d = 0; d < 8; d++) {
+            const float x = test_tensor_get(&a[0].o, 0, 0, i, d);
+            largest = fmaxf(largest, fabsf(x));
+            off = fmaxf(off, fabsf(x - test_tensor_get(&a[1].o, 0, 0, i, d)));
+        }
+        assert_true(off <= 1e-4f * largest);
+    }
+    for (int i = 0; i < 2; i++)
+        test_attention_free(&a[i]);
+}
+
+// 3: with guard-v, V rows that a window left behind may be NaN.
+static void values_behind_a_window(void **state)
+{
+    (void)state;
+    struct test_attention a;
+    test_attention_init(&a, "fwd h6/2 q3 k70 d20 br win=9,3 guard-v lse");
+    for (int64_t j = 0; j < 70 - 3 - 9; j++)
+        for (int64_t d = 0; d < 20; d++)
+            test_tensor_set(&a.v, 0, j % 2, j, d, NAN);
+    test_attention_everywhere(&opencl, &a);
+    test_attention_free(&a);
+}
+
 // 28: caps come before masks; small ones, large ones, with every other thing that scores meet.
 static void softcaps(void **state)
 {
@@ -110,8 +151,12 @@ static void sinks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows),  cmocka_unit_test(windows_are_arguments),
-        cmocka_unit_test(softcaps), cmocka_unit_test(slopes),
+        cmocka_unit_test(windows),
+        cmocka_unit_test(windows_are_arguments),
+        cmocka_unit_test(windows_as_wide_as_causality),
+        cmocka_unit_test(values_behind_a_window),
+        cmocka_unit_test(softcaps),
+        cmocka_unit_test(slopes),
         cmocka_unit_test(sinks),
     };
     if (!test_opencl_open(&opencl, NULL))

@@ -181,12 +181,23 @@ static void empty_pool(struct test_attention *a)
     a->sequences.page_count = 0;
 }
 
+// No entry in the table, and no table.
+static void no_table(struct test_attention *a)
+{
+    struct fcl_sequences *sequences = &a->sequences;
+    sequences->table_entries = 0;
+    sequences->used_k[0] = sequences->used_k[1] = 0;
+    free(sequences->table);
+    sequences->table = NULL;
+}
+
 // Pages of K and V in one buffer each, their rows and heads apart, in another order than heads.
 static void pages_with_strides(void **state)
 {
     struct test_attention a;
     (void)state;
     check("fwd b2 h2 q5 k40 d16 page=8 lse", empty_pool);
+    check("fwd b2 h2 q5 k40 d16 page=8 lse", no_table);
     test_attention_init(&a, "fwd b2 h4/2 q5 k40 d16 f16 causal-br strided page=8 lse");
     const int64_t keys[4] = {2000, 40, 96, 2}, values[4] = {24, 5000, 20000, 1};
     test_tensor_lay(&a.k, keys, 16);
@@ -256,6 +267,16 @@ static void validation_reads_device_memory(void **state)
         test_attention_args_release(&args);
     }
     assert_non_null(strstr(opencl.capture.text, "table[6] (page 1 of sequence 1) is 15"));
+    test_attention_args(&opencl, &a, plan, &args);
+    args.total_q = 0; // perhaps it was forgotten
+    assert_int_equal(fcl_attention_validate(plan, opencl.queue, &args), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(opencl.capture.text, "cu_q[1] is 5, allowed are up to total_q, 0"));
+    test_attention_args_release(&args);
+    no_table(&a);
+    a.sequences.used_k[2] = 0;
+    test_attention_args(&opencl, &a, plan, &args);
+    assert_int_equal(fcl_attention_validate(plan, opencl.queue, &args), FCL_OK);
+    test_attention_args_release(&args);
     args.cu_q = NULL;
     assert_int_equal(fcl_attention_validate(plan, opencl.queue, &args), FCL_INVALID_ARGUMENT);
     assert_int_equal(fcl_attention_validate(plan, NULL, &args), FCL_INVALID_ARGUMENT);

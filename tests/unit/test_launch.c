@@ -267,6 +267,9 @@ static void windows_become_first_and_last_keys(void **state)
         {"fwd q10 k30 d64 tl win=5,3", 0, 0, 0, -5, 3},
         {"fwd q10 k30 d64 causal-br win=5,3", 0, 0, 0, 15, 20},
         {"fwd q10 k30 d64 causal-tl win=5,-1", 1, 6, -1, -6, 0},
+        {"fwd q10 k30 d64 causal-br win=5,-1", 1, 7, 2, 13, 20}, // as causal as before
+        {"fwd q10 k30 d64 causal-br win=5,2", 1, 7, -1, 13, 20},
+        {"fwd q10 k30 d64 causal-br", 1, -1, 2, 0, 20},
         {"fwd q10 k30 d64 br win=1073741824,1073741824", 0, 0, 0, -10, 30},
         {"fwd q30 k10 d64 br win=0,-1", 0, 0, 0, -20, 0},
     };
@@ -284,11 +287,13 @@ static void windows_become_first_and_last_keys(void **state)
     struct fcl_attention_args args = {
         .struct_size = sizeof args, .window = 1, .window_left = -1, .window_right = -1};
     assert_int_equal(prepare(&left, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
-    assert_non_null(strstr(reason, "window_left is -1, allowed are 0 to"));
+    assert_non_null(
+        strstr(reason, "window_left is -1, allowed by the plan's problem are 0 to 1073741824"));
     args.window_left = 4;
     args.window_right = 4;
     assert_int_equal(prepare(&left, "generic_m32n32w64r4d64", args), FCL_INVALID_ARGUMENT);
-    assert_non_null(strstr(reason, "window_right is 4, allowed is -1"));
+    assert_non_null(
+        strstr(reason, "window_right is 4, allowed by the plan's problem are -1 to -1 (no bound)"));
 }
 
 static void caps_are_arguments(void **state)

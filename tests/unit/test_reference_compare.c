@@ -308,6 +308,25 @@ static void keys_without_weight_loosen_nothing(void **state)
     }
 }
 
+// However little a key weighs beside a sink, O is made of it, and so precise as its score is. LSE
+// is made of the sink.
+static void keys_far_below_a_sink_count(void **state)
+{
+    (void)state;
+    struct single s;
+    const float sink = 3, lse = 3, wrong_lse = 3.0001f;
+    open_single(&s, "fwd q1 k1 d1 sink lse", 1, -40, 2);
+    s.reference.sinks = &sink;
+    const float right = (float)(2 * exp(-43.0)); // of which 4 + 8 x 40 roundoffs are allowed
+    assert_true(compare_one(&s, right * (1 + 300 * 0x1p-24f), &lse, 0).ratio <= 1);
+    assert_true(compare_one(&s, right * (1 + 3000 * 0x1p-24f), &lse, 0).ratio > 1);
+    assert_true(compare_one(&s, right, &wrong_lse, 0).ratio > 1);
+    open_single(&s, "fwd q1 k1 d1 sink lse", 1, -1e30f, 2);
+    s.reference.sinks = &sink;
+    assert_true(compare_one(&s, 0, &lse, 0).ratio <= 1);
+    assert_true(compare_one(&s, 0, &wrong_lse, 0).ratio > 1);
+}
+
 // P = 1 and 1/3, which f16 rounds; V = 0 and 3. The model is off by 0.000183, and so may a kernel.
 static void the_models_own_error_counts_twice(void **state)
 {
@@ -538,6 +557,7 @@ int main(void)
         cmocka_unit_test(exact_results_pass),
         cmocka_unit_test(the_allowed_error_is_as_documented),
         cmocka_unit_test(keys_without_weight_loosen_nothing),
+        cmocka_unit_test(keys_far_below_a_sink_count),
         cmocka_unit_test(the_models_own_error_counts_twice),
         cmocka_unit_test(the_lse_has_its_own_tolerance),
         cmocka_unit_test(non_finite_values_must_agree),

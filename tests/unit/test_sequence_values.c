@@ -64,6 +64,19 @@ static void pages_are_in_random_order(void **state)
     fcl_sequences_free(&s);
 }
 
+static void pages_beyond_the_table_are_none(void **state)
+{
+    (void)state;
+    int32_t table[] = {3, 2, 1, 0, 1, 2};
+    const struct fcl_sequences s = {.table = table, .table_entries = 2, .page_count = 4};
+    const struct fcl_problem problem = test_problem("fwd b2 q1 k8 d8 page=4");
+    assert_int_equal(fcl_sequences_page(&problem, &s, 1, 7), 0);
+    assert_int_equal(fcl_sequences_page(&problem, &s, 1, 8), -1);
+    assert_int_equal(fcl_sequences_page(&problem, &s, 1, -1), -1);
+    assert_int_equal(fcl_sequences_page(&problem, &s, -1, 0), -1);
+    assert_int_equal(fcl_sequences_page(&problem, &s, 2, 0), -1);
+}
+
 static void rows_are_clamped(void **state)
 {
     (void)state;
@@ -321,6 +334,21 @@ static void wrong_numbers_are_named(void **state)
     }
 }
 
+// Packed sequences without a row of queries are nothing to do; their metadata is checked all the
+// same.
+static void no_rows_are_checked(void **state)
+{
+    (void)state;
+    const struct fcl_problem problem = test_problem("fwd b2 q8 d16 varlen lse");
+    const struct fcl_attention_args none = {.total_k = 3}, wrong = {.cu_q_offset = 2};
+    assert_int_equal(prepare(&problem, "vector_m8n32l4k4c4", none), FCL_OK);
+    assert_int_equal(launch.empty, 1);
+    assert_int_equal(launch.cu_q_end, 3 * 4);
+    assert_int_equal(launch.cu_k_end, 3 * 4);
+    assert_int_equal(prepare(&problem, "vector_m8n32l4k4c4", wrong), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "cu_q_offset is 2"));
+}
+
 // What a kernel multiplies with instead of dividing by the size of a page.
 static void divisions_are_exact(void **state)
 {
@@ -348,12 +376,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(made_metadata_is_valid_and_mixed),
         cmocka_unit_test(pages_are_in_random_order),
+        cmocka_unit_test(pages_beyond_the_table_are_none),
         cmocka_unit_test(rows_are_clamped),
         cmocka_unit_test(wrong_entries_are_named),
         cmocka_unit_test(reference_sees_each_sequence_alone),
         cmocka_unit_test(reference_hides_pages),
         cmocka_unit_test(packed_tensors_have_rows_of_all_heads),
         cmocka_unit_test(wrong_numbers_are_named),
+        cmocka_unit_test(no_rows_are_checked),
         cmocka_unit_test(divisions_are_exact),
     };
     return cmocka_run_group_tests_name("sequence_values", tests, NULL, NULL);
