@@ -9,8 +9,9 @@
 #   --backends LIST     of PyTorch: flash,cudnn,efficient,math (all)
 #   --dtype TYPE        f16 (default), bf16 or f32; --dims LIST head dims (64,128, of --decode 128)
 #   --decode            few queries: launches take copies of keys and values in turn, as many as have 400 MB together,
-#                       up to 16, and the table is in GB/s. Without problems: one query of 32 heads over 8 heads of
-#                       8192 and 131072 keys
+#                       up to 16; FlashCL is timed with --clock wall, as PyTorch's times have gaps between launches,
+#                       too; the table is in GB/s. Without problems: one query of 32 heads over 8 heads of 8192 and
+#                       131072 keys
 #   --rounds N          every program is timed N times, in turn (3); --samples N (9) and --batch-ms MS (20) each time
 #   --quick             half the lengths
 #   --no-tests, --no-bench
@@ -281,7 +282,7 @@ bench() {
     file=$1
     shift
     rows "$file" "$flashcl" bench --json --device "$index" --samples "$samples" --batch-ms "$batch" \
-        --copies "$copies" "$@"
+        --copies "$copies" ${decode:+--clock wall} "$@"
 }
 
 # with_problems KEY LIST COMMAND...: the command, with the problems that the list has behind this word.

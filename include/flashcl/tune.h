@@ -203,7 +203,7 @@ FCL_API size_t fcl_config_space(const struct fcl_problem *problem, const struct 
 
 enum fcl_clock {
     FCL_CLOCK_EVENT = 0, // OpenCL event stamps, which agreed with the wall clock
-    FCL_CLOCK_WALL       // host clock around batches, because the stamps are unusable
+    FCL_CLOCK_WALL       // host clock around batches: asked for, or because stamps are unusable
 };
 
 FCL_API const char *fcl_clock_text(enum fcl_clock clock); // "event", "wall". Thread-safety: safe
@@ -219,16 +219,34 @@ struct fcl_timing {
     int kept;                         // how many these are
 };
 
+// How to time. A zeroed struct (with struct_size) is the default.
+struct fcl_timing_options {
+    size_t struct_size;
+    int samples;     // 0: 9
+    double batch_ms; // a sample is launches back to back for at least this time, and for as long as
+                     // the clock needs (1 ms and 100 resolutions); at most 65536 launches
+    // FCL_CLOCK_EVENT: the time from start to end of each launch, without gaps between launches; by
+    // the host's clock where event stamps are unusable. FCL_CLOCK_WALL: whole samples by the host's
+    // clock, on a queue without profiling and with one event a sample: gaps count.
+    enum fcl_clock clock;
+};
+
+#ifndef __cplusplus
+#define fcl_timing_options(...) \
+    (&(struct fcl_timing_options){.struct_size = sizeof(struct fcl_timing_options), __VA_ARGS__})
+#endif
+
 struct fcl_attention_args;
 
-// Times a plan with the caller's arguments on a queue of its own: warm-up, then `samples` batches
-// (0: 9) of launches back to back, each at least `batch_ms` long and long enough for the clock (1
-// ms and 100 resolutions). Launches take the `count` (1 or more) arguments in turn, so that with
-// other tensors in each the device's caches hold none of them. Blocks. Errors: those of
-// fcl_attention_enqueue. Thread-safety: safe, but concurrent work on the device spoils the figures.
+// Times a plan with the caller's arguments on a queue of its own (options NULL: defaults): warm-up,
+// then samples, which begin again with more launches, up to three times, where one was too short.
+// Launches take the `count` (1 or more) arguments in turn, so that with other tensors in each the
+// device's caches hold none of them. Blocks. Errors: those of fcl_attention_enqueue. Thread-safety:
+// safe, but concurrent work on the device spoils the figures.
 FCL_API enum fcl_status fcl_attention_time(const fcl_plan *plan,
                                            const struct fcl_attention_args *const *args, int count,
-                                           int samples, double batch_ms, struct fcl_timing *timing);
+                                           const struct fcl_timing_options *options,
+                                           struct fcl_timing *timing);
 
 // ---- A device's peak --------------------------------------------------------------------------
 

@@ -223,10 +223,34 @@ static enum fcl_status launch_in_turn(void *user, cl_command_queue queue, cl_eve
     return launch_timed(&timed, queue, first, last);
 }
 
+static enum fcl_status read_options(fcl_device *device, const struct fcl_timing_options *given,
+                                    struct fcl_timing_options *options)
+{
+    *options = (struct fcl_timing_options){0};
+    if (given && !fcl_struct_read(options, sizeof *options, given))
+        return fcl_device_fail(device, FCL_INVALID_ARGUMENT,
+                               "options.struct_size is %zu, allowed are 8 to %zu",
+                               given->struct_size, sizeof *options);
+    if (options->samples < 0)
+        return fcl_device_fail(device, FCL_INVALID_ARGUMENT,
+                               "options.samples is %d, allowed are 0 (9) and more",
+                               options->samples);
+    if (!(options->batch_ms >= 0 && isfinite(options->batch_ms)))
+        return fcl_device_fail(device, FCL_INVALID_ARGUMENT,
+                               "options.batch_ms is %g, allowed are 0 and more", options->batch_ms);
+    if (options->clock != FCL_CLOCK_EVENT && options->clock != FCL_CLOCK_WALL)
+        return fcl_device_fail(device, FCL_INVALID_ARGUMENT,
+                               "options.clock is %d, allowed are 0 (event) and 1 (wall)",
+                               (int)options->clock);
+    return FCL_OK;
+}
+
 enum fcl_status fcl_attention_time(const fcl_plan *plan,
                                    const struct fcl_attention_args *const *args, int count,
-                                   int samples, double batch_ms, struct fcl_timing *timing)
+                                   const struct fcl_timing_options *options,
+                                   struct fcl_timing *timing)
 {
+    struct fcl_timing_options today;
     struct turns turns = {plan, args, count, 0};
     if (!plan)
         return FCL_INVALID_ARGUMENT;
@@ -236,7 +260,9 @@ enum fcl_status fcl_attention_time(const fcl_plan *plan,
     if (count < 1)
         return fcl_device_fail(plan->device, FCL_INVALID_ARGUMENT,
                                "count is %d, allowed are 1 and more", count);
-    return fcl_timing_measure(plan->device, launch_in_turn, &turns, samples, batch_ms, timing);
+    const enum fcl_status status = read_options(plan->device, options, &today);
+    return status ? status
+                  : fcl_timing_measure(plan->device, launch_in_turn, &turns, &today, timing);
 }
 
 // A probe, and a full measurement unless the probe is hopeless.
@@ -248,7 +274,8 @@ static enum fcl_status measure(struct fcl_trials *t, const struct fcl_plan *plan
     const enum fcl_status status = fcl_timing_probe(t->device, launch_timed, &timed, &probe);
     if (status || probe <= HOPELESS * best_ms)
         return status ? status
-                      : fcl_timing_measure(t->device, launch_timed, &timed, 5, 0.0, timing);
+                      : fcl_timing_measure(t->device, launch_timed, &timed,
+                                           fcl_timing_options(.samples = 5), timing);
     *timing = (struct fcl_timing){.median_ms = probe,
                                   .min_ms = probe,
                                   .clock = FCL_CLOCK_WALL,
@@ -289,8 +316,8 @@ static enum fcl_status compare_plans(struct fcl_trials *t, struct fcl_plan *cons
     for (int round = 0; round < FINAL_ROUNDS; round++)
         for (size_t i = 0; i < count; i++) {
             struct timed_launch timed = {plans[i], &t->bench.args};
-            const enum fcl_status status =
-                fcl_timing_measure(t->device, launch_timed, &timed, 3, 0.0, &timings[i]);
+            const enum fcl_status status = fcl_timing_measure(
+                t->device, launch_timed, &timed, fcl_timing_options(.samples = 3), &timings[i]);
             if (status)
                 return status;
             medians[i][round] = timings[i].median_ms;

@@ -182,7 +182,8 @@ static enum fcl_status measure(struct fcl_kernel_trial *trial, double best_ms)
                                       .times_ms = {probe},
                                       .kept = 1};
     else if (status == FCL_OK)
-        status = fcl_timing_measure(device, launch_timed, trial, SAMPLES, 0, timing);
+        status = fcl_timing_measure(device, launch_timed, trial,
+                                    fcl_timing_options(.samples = SAMPLES), timing);
     if (status != FCL_OK && trial->evaluation->reason[0] == 0)
         FCL_TRIAL_FAIL(trial, status, "%s", fcl_status_text(status));
     return status;
@@ -302,7 +303,7 @@ static enum fcl_status compare_ready(struct fcl_kernel_trial *finalists, double 
         for (size_t i = 0; i < count; i++) {
             const enum fcl_status status =
                 fcl_timing_measure(finalists[i].trials->device, launch_timed, &finalists[i],
-                                   FINAL_SAMPLES, 0, &timings[i]);
+                                   fcl_timing_options(.samples = FINAL_SAMPLES), &timings[i]);
             if (status != FCL_OK)
                 return status;
             medians[i * FINAL_ROUNDS + round] = timings[i].median_ms;

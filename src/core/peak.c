@@ -175,7 +175,8 @@ static enum fcl_status expect(const struct bench *bench, double expected)
 static enum fcl_status time_best(struct bench *bench, int samples, double expected, double *ms)
 {
     struct fcl_timing timing = {0};
-    enum fcl_status status = fcl_timing_measure(bench->device, launch, bench, samples, 0, &timing);
+    enum fcl_status status = fcl_timing_measure(bench->device, launch, bench,
+                                                fcl_timing_options(.samples = samples), &timing);
     if (status == FCL_OK)
         status = expect(bench, expected);
     *ms = timing.min_ms;

@@ -1,5 +1,6 @@
 // Times launches. Drivers' event stamps are not trusted: they are compared with the host's clock
 // over the same launches, and where the two disagree the host's clock is used and said to be used.
+// The host's clock may also be asked for; then no launch is profiled.
 #include "timing.h"
 
 #include <math.h>
@@ -12,6 +13,9 @@
 #define BATCH_MS 1.0
 #define BATCH_RESOLUTIONS 100
 #define BATCH_LIMIT 65536
+#define GROWTHS 3        // of a batch whose samples are too short
+#define GROWTH_SPARE 1.1 // launches beyond what the short one says
+#define FLUSH_LAUNCHES 16
 #define WARM_UP_MS 20.0
 #define WARM_UP_LAUNCHES 2
 #define DEFAULT_SAMPLES 9
@@ -40,13 +44,17 @@ enum fcl_clock fcl_timing_judge(double event_ms, double wall_ms)
     return FCL_CLOCK_EVENT;
 }
 
-int fcl_timing_batch(double one_ms, uint64_t resolution_ns, double batch_ms)
+double fcl_timing_least(uint64_t resolution_ns, double batch_ms, int samples)
 {
     const double resolutions_ms = (double)resolution_ns * 1e-6 * BATCH_RESOLUTIONS;
-    const double wanted_ms = fmax(fmax(resolutions_ms, BATCH_MS), batch_ms);
-    if (!(one_ms > wanted_ms / BATCH_LIMIT))
+    return fmax(fmax(fmax(resolutions_ms, BATCH_MS), batch_ms), SHARE_APPLIES_FROM_MS / samples);
+}
+
+int fcl_timing_batch(double one_ms, double least_ms)
+{
+    if (!(one_ms > least_ms / BATCH_LIMIT))
         return BATCH_LIMIT;
-    return one_ms >= wanted_ms ? 1 : (int)ceil(wanted_ms / one_ms);
+    return one_ms >= least_ms ? 1 : (int)ceil(least_ms / one_ms);
 }
 
 static int compare_times(const void *left, const void *right)
@@ -85,10 +93,11 @@ void fcl_timing_summarise(double *times, int count, struct fcl_timing *timing)
 // A measurement under way.
 struct measure {
     struct fcl_device *device;
+    enum fcl_clock clock; // that was asked for
     fcl_timing_launch launch;
     void *user;
     cl_command_queue queue;
-    cl_event *events; // first and last of each launch of a batch
+    cl_event *events; // first and last of each launch of a batch; wall: only the last one
     int capacity;     // launches that `events` holds
 };
 
@@ -98,11 +107,13 @@ struct batch_times {
 };
 
 static enum fcl_status start(struct measure *measure, struct fcl_device *device,
-                             fcl_timing_launch launch, void *user)
+                             enum fcl_clock clock, fcl_timing_launch launch, void *user)
 {
     cl_int code;
-    *measure = (struct measure){.device = device, .launch = launch, .user = user};
-    measure->queue = fcl_device_queue(device, &code);
+    *measure = (struct measure){.device = device, .clock = clock, .launch = launch, .user = user};
+    measure->queue = clock == FCL_CLOCK_WALL
+                         ? clCreateCommandQueue(device->context, device->id, 0, &code)
+                         : fcl_device_queue(device, &code);
     return measure->queue != NULL ? FCL_OK : fcl_cl_fail(device, code, "clCreateCommandQueue");
 }
 
@@ -177,6 +188,22 @@ static enum fcl_status check_launch(const struct measure *measure, cl_event last
     return FCL_OK;
 }
 
+// For the host's clock only the last launch has an event, which tells whether it failed; and the
+// device starts before all are enqueued.
+static enum fcl_status enqueue_batch(const struct measure *measure, int launches)
+{
+    const int wall = measure->clock == FCL_CLOCK_WALL;
+    enum fcl_status status = FCL_OK;
+    for (int i = 0; i < launches && status == FCL_OK; i++) {
+        cl_event *events = measure->events + 2 * (size_t)i;
+        status = measure->launch(measure->user, measure->queue, wall ? NULL : &events[0],
+                                 wall && i + 1 < launches ? NULL : &events[1]);
+        if (wall && i % FLUSH_LAUNCHES == 0)
+            clFlush(measure->queue);
+    }
+    return status;
+}
+
 static enum fcl_status run_batch(struct measure *measure, int launches, struct batch_times *times)
 {
     enum fcl_status status = reserve(measure, launches);
@@ -185,9 +212,7 @@ static enum fcl_status run_batch(struct measure *measure, int launches, struct b
     for (int i = 0; i < 2 * launches; i++)
         measure->events[i] = NULL;
     const double begin = fcl_now_ms();
-    for (int i = 0; i < launches && status == FCL_OK; i++)
-        status = measure->launch(measure->user, measure->queue, &measure->events[2 * i],
-                                 &measure->events[2 * i + 1]);
+    status = enqueue_batch(measure, launches);
     const cl_int code = clFinish(measure->queue);
     times->wall_ms = fcl_now_ms() - begin;
     if (status == FCL_OK && code != CL_SUCCESS)
@@ -199,8 +224,15 @@ static enum fcl_status run_batch(struct measure *measure, int launches, struct b
     return status;
 }
 
+// A batch's time by the clock that can be believed.
+static double judged_ms(const struct batch_times *times)
+{
+    return fcl_timing_judge(times->event_ms, times->wall_ms) == FCL_CLOCK_EVENT ? times->event_ms
+                                                                                : times->wall_ms;
+}
+
 // Launches until caches and clock speeds have settled. *one_ms is the shortest time seen for one
-// launch, on either clock: a batch that is sized by it is long enough.
+// launch, on either clock.
 static enum fcl_status warm_up(struct measure *measure, double *one_ms)
 {
     const double begin = fcl_now_ms();
@@ -217,26 +249,26 @@ static enum fcl_status warm_up(struct measure *measure, double *one_ms)
     return FCL_OK;
 }
 
-// Launches of a sample. All samples together must be long enough to tell a clock that runs slow.
-static int choose_batch(const struct measure *measure, double one_ms, int samples, double batch_ms)
-{
-    const int batch = fcl_timing_batch(one_ms, measure->device->caps.timer_ns, batch_ms);
-    const double missing = SHARE_APPLIES_FROM_MS / (one_ms * batch * samples);
-    if (!(missing > 1))
-        return batch;
-    return (int)fmin(ceil(batch * missing), BATCH_LIMIT);
-}
-
 // Takes the samples; `event` and `wall` receive ms for one launch. One clock holds for all.
-static enum fcl_status take_samples(struct measure *measure, int samples, double *event,
-                                    double *wall, struct fcl_timing *timing)
+// Launches in a batch can be faster than those of the warm-up: where a sample is too short, batches
+// grow.
+static enum fcl_status take_samples(struct measure *measure, double least_ms, int samples,
+                                    double *event, double *wall, struct fcl_timing *timing)
 {
     struct batch_times sum = {0, 0};
+    int growths = 0;
     for (int i = 0; i < samples; i++) {
         struct batch_times times;
         const enum fcl_status status = run_batch(measure, timing->batch, &times);
         if (status != FCL_OK)
             return status;
+        const double ms = judged_ms(&times);
+        if (ms < least_ms && timing->batch < BATCH_LIMIT && growths++ < GROWTHS) {
+            timing->batch = fcl_timing_batch(ms / timing->batch / GROWTH_SPARE, least_ms);
+            sum = (struct batch_times){0, 0};
+            i = -1; // again from the first one
+            continue;
+        }
         event[i] = times.event_ms / timing->batch;
         wall[i] = times.wall_ms / timing->batch;
         sum.wall_ms += times.wall_ms;
@@ -260,27 +292,29 @@ static void warn_once(struct fcl_device *device)
 }
 
 enum fcl_status fcl_timing_measure(struct fcl_device *device, fcl_timing_launch launch, void *user,
-                                   int samples, double batch_ms, struct fcl_timing *timing)
+                                   const struct fcl_timing_options *options,
+                                   struct fcl_timing *timing)
 {
     struct measure measure;
     struct fcl_timing result = {0};
     double one_ms = 0;
-    const int count = samples > 0 ? samples : DEFAULT_SAMPLES;
+    const int count = options->samples > 0 ? options->samples : DEFAULT_SAMPLES;
+    const double least_ms = fcl_timing_least(device->caps.timer_ns, options->batch_ms, count);
     double *times = malloc(2 * (size_t)count * sizeof *times);
     if (times == NULL)
         return fcl_device_fail(device, FCL_OUT_OF_MEMORY, "no memory for %d samples", count);
-    enum fcl_status status = start(&measure, device, launch, user);
+    enum fcl_status status = start(&measure, device, options->clock, launch, user);
     if (status == FCL_OK)
         status = warm_up(&measure, &one_ms);
     if (status == FCL_OK) {
-        result.batch = choose_batch(&measure, one_ms, count, batch_ms);
-        status = take_samples(&measure, count, times, times + count, &result);
+        result.batch = fcl_timing_batch(one_ms, least_ms);
+        status = take_samples(&measure, least_ms, count, times, times + count, &result);
     }
     stop(&measure);
     free(times);
     if (status != FCL_OK)
         return status;
-    if (result.clock == FCL_CLOCK_WALL)
+    if (result.clock != options->clock)
         warn_once(device);
     *timing = result;
     return FCL_OK;
@@ -291,12 +325,11 @@ enum fcl_status fcl_timing_probe(struct fcl_device *device, fcl_timing_launch la
 {
     struct measure measure;
     struct batch_times times = {0, 0};
-    enum fcl_status status = start(&measure, device, launch, user);
+    enum fcl_status status = start(&measure, device, FCL_CLOCK_EVENT, launch, user);
     for (int i = 0; i < 2 && status == FCL_OK; i++)
         status = run_batch(&measure, 1, &times);
     stop(&measure);
     if (status == FCL_OK)
-        *ms = fcl_timing_judge(times.event_ms, times.wall_ms) == FCL_CLOCK_EVENT ? times.event_ms
-                                                                                 : times.wall_ms;
+        *ms = judged_ms(&times);
     return status;
 }

@@ -20,22 +20,25 @@ double fcl_stamps_ms(struct fcl_stamps stamps);
 // of it.
 enum fcl_clock fcl_timing_judge(double event_ms, double wall_ms);
 
-// Launches for one sample: at least `batch_ms`, 1 ms and 100 resolutions, given the time of one; at
-// most 65536.
-int fcl_timing_batch(double one_ms, uint64_t resolution_ns, double batch_ms);
+// How long a sample must be: at least `batch_ms`, 1 ms and 100 resolutions, and all samples
+// together long enough to tell a clock that runs slow, 5 ms.
+double fcl_timing_least(uint64_t resolution_ns, double batch_ms, int samples);
+
+// Launches that take `least_ms` together, given the time of one; at most 65536.
+int fcl_timing_batch(double one_ms, double least_ms);
 
 // Median, minimum and spread of `count` times (reorders them), and the first ones as they were.
 void fcl_timing_summarise(double *times, int count, struct fcl_timing *timing);
 
 // Enqueues once; *first and *last receive events of the first and last kernel (may be the same
-// event retained twice).
+// event retained twice). With FCL_CLOCK_WALL, and only then, either may be NULL: not wanted.
 typedef enum fcl_status (*fcl_timing_launch)(void *user, cl_command_queue queue, cl_event *first,
                                              cl_event *last);
 
-// Warm-up for at least 20 ms or 2 launches, whichever is longer to reach, then `samples` batches
-// (0: 9) of at least `batch_ms` each (0: as long as the clock needs).
+// Warm-up for at least 20 ms or 2 launches, whichever is longer to reach, then the samples.
 enum fcl_status fcl_timing_measure(struct fcl_device *device, fcl_timing_launch launch, void *user,
-                                   int samples, double batch_ms, struct fcl_timing *timing);
+                                   const struct fcl_timing_options *options,
+                                   struct fcl_timing *timing);
 
 // The time of a single launch after one warm-up launch, by the better clock, ms: a probe.
 enum fcl_status fcl_timing_probe(struct fcl_device *device, fcl_timing_launch launch, void *user,

@@ -446,10 +446,10 @@ static void missing_arguments_are_refused(void **state)
     assert_string_equal(info.label, "");
     fcl_plan_describe(l.plan, NULL);
     const struct fcl_attention_args *args = &l.args;
-    assert_int_equal(fcl_attention_time(NULL, &args, 1, 1, 0, &timing), FCL_INVALID_ARGUMENT);
-    assert_int_equal(fcl_attention_time(l.plan, NULL, 1, 1, 0, &timing), FCL_INVALID_ARGUMENT);
-    assert_int_equal(fcl_attention_time(l.plan, &args, 1, 1, 0, NULL), FCL_INVALID_ARGUMENT);
-    expect_error(fcl_attention_time(l.plan, &args, 0, 1, 0, &timing), FCL_INVALID_ARGUMENT,
+    assert_int_equal(fcl_attention_time(NULL, &args, 1, NULL, &timing), FCL_INVALID_ARGUMENT);
+    assert_int_equal(fcl_attention_time(l.plan, NULL, 1, NULL, &timing), FCL_INVALID_ARGUMENT);
+    assert_int_equal(fcl_attention_time(l.plan, &args, 1, NULL, NULL), FCL_INVALID_ARGUMENT);
+    expect_error(fcl_attention_time(l.plan, &args, 0, NULL, &timing), FCL_INVALID_ARGUMENT,
                  "count is 0");
     assert_int_equal(fcl_attention_check(NULL, &problem, FCL_FILL_PLAIN, 1, 1, &comparison),
                      FCL_INVALID_ARGUMENT);
@@ -465,27 +465,6 @@ static void missing_arguments_are_refused(void **state)
 }
 
 // ---- the simple call
-
-// Each of three launches has its own LSE; before, all are zeros.
-static void timed_launches_take_turns(void **state)
-{
-    NEED_DEVICE();
-    struct launch l[3];
-    const struct fcl_attention_args *args[3];
-    struct fcl_timing timing;
-    for (int i = 0; i < 3; i++) {
-        make_launch(&l[i]);
-        args[i] = &l[i].args;
-    }
-    assert_int_equal(fcl_attention_time(l[0].plan, args, 3, 1, 0, &timing), FCL_OK);
-    assert_true(timing.batch >= 3);
-    for (int i = 0; i < 3; i++) {
-        float lse = 0;
-        clEnqueueReadBuffer(opencl.queue, l[i].lse, CL_TRUE, 0, 4, &lse, 0, NULL, NULL);
-        assert_true(fabsf(lse - logf(9)) < 1e-5f); // the first query sees 9 keys, all scores are 0
-        free_launch(&l[i]);
-    }
-}
 
 static void simple_call_keeps_its_plans(void **state)
 {
@@ -610,7 +589,6 @@ int main(void)
         cmocka_unit_test(events_are_chained),
         cmocka_unit_test(workspace_is_demanded),
         cmocka_unit_test(missing_arguments_are_refused),
-        cmocka_unit_test(timed_launches_take_turns),
         cmocka_unit_test(simple_call_keeps_its_plans),
         cmocka_unit_test(simple_call_takes_any_window),
         cmocka_unit_test(plans_are_shared_by_threads),

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""tools/gpu_check.sh without a device: its problems, and its table from rows of earlier rounds. Needs no arguments."""
+"""tools/gpu_check.sh without a device: its problems, what it asks `flashcl bench` for, and its table from rows of
+earlier rounds. Needs no arguments.
+"""
 
 import json
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -51,6 +54,39 @@ class Problems(unittest.TestCase):
             run = check(*arguments)
             self.assertEqual(run.returncode, 2)
             self.assertIn("gpu_check.sh [OPTION...]", run.stderr)
+
+
+FLASHCL = """#!/bin/sh
+case $1 in
+info) echo '[{"index": 0, "type": "CPU", "default": "yes", "device": "none"}]' ;;
+bench) echo "$*" >>"$0.calls"; echo '[]' ;;
+esac
+"""
+
+
+class Calls(unittest.TestCase):
+    def bench(self, *options):
+        """The arguments of `flashcl bench`, where that and what builds it are scripts that do nothing."""
+        with tempfile.TemporaryDirectory() as holder:
+            build = pathlib.Path(holder)
+            flashcl = build / "tools" / "flashcl" / "flashcl"
+            flashcl.parent.mkdir(parents=True)
+            for path, text in ((flashcl, FLASHCL), (build / "meson", "#!/bin/sh\n"), (build / "ninja", "#!/bin/sh\n")):
+                path.write_text(text)
+                path.chmod(0o755)
+            (build / "build.ninja").touch()
+            environment = {**os.environ, "FCL_BUILD": holder, "FCL_PYTHON": "false",
+                           "PATH": f"{holder}:{os.environ['PATH']}"}
+            subprocess.run(["sh", str(SCRIPT), "--no-tests", "--rounds", "1", *options], capture_output=True,
+                           env=environment, check=False)
+            return pathlib.Path(f"{flashcl}.calls").read_text().splitlines()
+
+    def test_clock(self):
+        problem = "fwd b1 h32/8 q1 k8192 d128 f16"
+        self.assertEqual(self.bench(problem),
+                         [f"bench --json --device 0 --samples 9 --batch-ms 20 --copies 1 {problem}"])
+        self.assertEqual(self.bench("--decode", problem),
+                         [f"bench --json --device 0 --samples 9 --batch-ms 20 --copies 12 --clock wall {problem}"])
 
 
 class Table(unittest.TestCase):

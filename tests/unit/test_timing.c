@@ -87,11 +87,21 @@ static void batches_reach_the_clock(void **state)
         {0.5, 1, NAN, 2},     {1e-3, 1, 100, 65536},
     };
     for (size_t i = 0; i < FCL_COUNT(cases); i++) {
-        const int batch =
-            fcl_timing_batch(cases[i].one_ms, cases[i].resolution_ns, cases[i].batch_ms);
+        const int batch = fcl_timing_batch(
+            cases[i].one_ms, fcl_timing_least(cases[i].resolution_ns, cases[i].batch_ms, 5));
         if (batch != cases[i].batch)
             fail_msg("case %zu: %d", i, batch);
     }
+}
+
+// Together at least 5 ms.
+static void few_samples_are_longer(void **state)
+{
+    (void)state;
+    near(fcl_timing_least(1, 0, 1), 5);
+    near(fcl_timing_least(1, 0, 2), 2.5);
+    near(fcl_timing_least(1, 0, 9), 1);
+    near(fcl_timing_least(1, 30, 1), 30);
 }
 
 static void samples_are_summarised(void **state)
@@ -164,6 +174,7 @@ int main(void)
         cmocka_unit_test(stamps_that_are_no_duration_are_negative),
         cmocka_unit_test(clocks_are_judged),
         cmocka_unit_test(batches_reach_the_clock),
+        cmocka_unit_test(few_samples_are_longer),
         cmocka_unit_test(samples_are_summarised),
         cmocka_unit_test(the_first_samples_are_kept),
         cmocka_unit_test(no_samples_are_zero),

@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CHECK_ROWS 48
 #define CHECK_HEADS 2 // of the keys
@@ -30,11 +31,13 @@ const struct verb verb_bench = {
         "gflops counts 2 operations for each multiply-add on visible pairs. bytes is a formula,\n"
         "not a measurement: each tensor once, and for the unfused form also its scores and\n"
         "probabilities, written and read. byte_ratio is unfused over fused: 1 + N/d for N\n"
-        "queries and keys. spread is the quartile distance over the median. clock says whether\n"
-        "times are from event stamps or from the wall clock. A problem that does not fit into\n"
-        "memory is a row with status oom. With --rounds, all are timed in turn, several times:\n"
-        "the median of the medians counts, and the least of all times. launches (in CSV and\n"
-        "JSON) is how many made a sample, the fewest of all rounds.\n\n"
+        "queries and keys. spread is the quartile distance over the median. clock says where\n"
+        "times are from. event: stamps of each launch's start and end, without gaps between\n"
+        "launches. wall: the host's clock around whole samples, with gaps; where stamps are\n"
+        "unusable, or by --clock wall, which also does without profiling. A problem that does not\n"
+        "fit into memory is a row with status oom. With --rounds, all are timed in turn, several\n"
+        "times: the median of the medians counts, and the least of all times. launches (in CSV\n"
+        "and JSON) is how many made a sample, the fewest of all rounds.\n\n"
         "Launches read the same tensors again and again, so that what fits into caches stays\n"
         "there. With --copies N they take N copies of keys and values in turn, the warm-up, too.\n"
         "For few queries, choose N so that all copies together are many times the last cache.\n\n"
@@ -108,9 +111,10 @@ struct bench_case {
 
 struct bench {
     // From the command line.
-    char *impl_text, *sweep_text, *compare_path;
+    char *impl_text, *sweep_text, *compare_path, *clock_text;
     long long rounds, samples, copies;
     double batch_ms;
+    enum fcl_clock clock;
     struct sweep sweep;
     struct problem_list problems;
     size_t points; // problems of one sweep, one after the other; 1 without a sweep
@@ -177,7 +181,7 @@ static int read_rivals(struct bench *bench)
                : options_usage(&verb_bench, "--compare %s: %s", bench->compare_path, reason);
 }
 
-static int check_numbers(const struct bench *bench)
+static int read_values(struct bench *bench)
 {
     if (bench->rounds < 1 || bench->rounds > ROUND_LIMIT) {
         return options_usage(&verb_bench, "--rounds %lld: 1 to %d are allowed", bench->rounds,
@@ -195,12 +199,17 @@ static int check_numbers(const struct bench *bench)
         return options_usage(&verb_bench, "--batch-ms %g: 0 to %d are allowed", bench->batch_ms,
                              BATCH_MS_LIMIT);
     }
+    const char *clock = bench->clock_text != NULL ? bench->clock_text : "event";
+    bench->clock = strcmp(clock, "wall") == 0 ? FCL_CLOCK_WALL : FCL_CLOCK_EVENT;
+    if (strcmp(clock, fcl_clock_text(bench->clock)) != 0) {
+        return options_usage(&verb_bench, "--clock %s: event and wall are allowed", clock);
+    }
     return EXIT_OK;
 }
 
 static int read_own(struct bench *bench)
 {
-    int code = check_numbers(bench);
+    int code = read_values(bench);
     if (code == EXIT_OK) {
         code = read_rivals(bench);
     }
@@ -260,8 +269,11 @@ static enum fcl_status time_case(struct bench *bench, struct bench_case *one)
     }
     status = copies_create(session, one->plan, problem, &sequences, (int)bench->copies, &copies);
     if (status == FCL_OK) {
-        status = fcl_attention_time(one->plan, copies.turns, copies.count, (int)bench->samples,
-                                    bench->batch_ms, &one->rounds[one->round_count]);
+        status = fcl_attention_time(one->plan, copies.turns, copies.count,
+                                    fcl_timing_options(.samples = (int)bench->samples,
+                                                       .batch_ms = bench->batch_ms,
+                                                       .clock = bench->clock),
+                                    &one->rounds[one->round_count]);
         one->round_count += status == FCL_OK;
     }
     copies_free(&copies);
@@ -553,6 +565,9 @@ static int run_bench(int argc, const char **argv)
          "a sample is launches back to back for at least this time (default: as long as the clock "
          "needs, 1 ms or more)",
          "MS"},
+        {"clock", '\0', POPT_ARG_STRING, &bench.clock_text, 0,
+         "event: each launch; wall: whole samples, with gaps between launches (default: event)",
+         "event|wall"},
         {"copies", '\0', POPT_ARG_LONGLONG, &bench.copies, 0,
          "copies of keys and values that launches take in turn, for what caches would hold "
          "(default: 1)",
@@ -576,6 +591,7 @@ static int run_bench(int argc, const char **argv)
     free(bench.impl_text);
     free(bench.sweep_text);
     free(bench.compare_path);
+    free(bench.clock_text);
     rivals_free(bench.rivals);
     return code;
 }

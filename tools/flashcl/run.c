@@ -319,8 +319,8 @@ static enum fcl_status retime(struct run *run)
         buffers_elements(&run->problem, &run->own->files.sequences, BUFFER_O) == 0) {
         return FCL_OK;
     }
-    enum fcl_status status =
-        fcl_attention_time(run->plan, &arguments, 1, RETIME_SAMPLES, 0, &timing);
+    enum fcl_status status = fcl_attention_time(
+        run->plan, &arguments, 1, fcl_timing_options(.samples = RETIME_SAMPLES), &timing);
     if (status == FCL_OK) {
         run->time_ms = timing.median_ms;
     }
