@@ -7,7 +7,6 @@
 #define FEW_ROWS 16          // rows whose parts are cheap to join
 #define PARTS 128            // at most
 #define SHORT_ROWS 512       // of a head, for which causal blocks of 192 are too coarse
-#define HOPPER_ROWS 64       // up to which many groups read keys faster than one a unit does
 #define REASON_CANDIDATES 11 // defaults of a family that say why nothing fits
 
 // ---- how work is spread
@@ -174,29 +173,31 @@ static int generic_default(const struct fcl_problem *p, const struct fcl_caps *c
 
 // Shapes of the mma tile: block_m, block_n, items. 32 rows a warp are best where the output leaves
 // registers for them: each piece of K and V that a warp reads then serves two products. A handful
-// of rows gets one warp. Measured on an H200.
+// of rows gets one warp, up to 64 rows four. Measured on an H200.
 static int mma_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
                        struct fcl_config *c)
 {
+    static const int few[][3] = {{FEW_ROWS, 64, 32}, {64, 64, 128}};
     static const int shapes[][3] = {
-        {16, 64, 32},  {128, 128, 128}, {128, 64, 128}, {128, 32, 128}, {128, 64, 256},
-        {64, 64, 128}, {64, 32, 128},   {64, 16, 128},  {16, 16, 32},
+        {128, 128, 128}, {128, 64, 128}, {128, 32, 128}, {128, 64, 256},
+        {64, 64, 128},   {64, 32, 128},  {64, 16, 128},  {16, 16, 32},
     };
     static const int slices[] = {1, 2, 4};
     const int packed = fcl_rows_packed(FCL_FAMILY_NVIDIA_MMA, p);
     const int64_t have = hinted_rows(p, packed);
-    const size_t shape = try % FCL_COUNT(shapes);
-    const int *s = shapes[shape == 0 && (have == 0 || have > 16) ? 1 : shape];
+    const size_t first = have > 0 && have <= FCL_FEW_ROWS; // shapes in front of the others
+    const size_t count = first + FCL_COUNT(shapes), shape = try % count;
+    const int *s = shape < first ? few[have > FEW_ROWS] : shapes[shape - first];
     *c = (struct fcl_config){.family = FCL_FAMILY_NVIDIA_MMA,
                              .block_m = s[0],
                              .block_n = s[1],
                              .items = s[2],
                              .stages = 1,
                              .packed = packed};
-    if (try < FCL_COUNT(slices) * FCL_COUNT(shapes))
-        c->dv_split = slices[try / FCL_COUNT(shapes)];
+    if (try < FCL_COUNT(slices) * count)
+        c->dv_split = slices[try / count];
     c->splits = hinted_splits(p, caps, c);
-    if (s[0] == FEW_ROWS && c->splits > 1) // fewer groups, which need more keys on their way
+    if (shape < first && c->splits > 1) // fewer groups, which need more keys on their way
         c->stages = 2;
     return c->dv_split > 0;
 }
@@ -227,7 +228,7 @@ static int wgmma_default(const struct fcl_problem *p, const struct fcl_caps *cap
 int fcl_family_suits(enum fcl_family family, const struct fcl_problem *problem)
 {
     const int packed = problem->heads_q > problem->heads_kv;
-    return family != FCL_FAMILY_NVIDIA_WGMMA || hinted_rows(problem, packed) > HOPPER_ROWS;
+    return family != FCL_FAMILY_NVIDIA_WGMMA || hinted_rows(problem, packed) > FCL_FEW_ROWS;
 }
 
 // Candidate `try` of a family's defaults; 0 past the end or where the family is not made for the

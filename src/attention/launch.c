@@ -239,7 +239,8 @@ static int split_count(const struct fcl_config *config, const struct fcl_shape *
     return (int)fcl_min(config->splits, blocks);
 }
 
-// Behind partial results of so many bytes, a mark of 8 bytes for each group (tile/nvidia_mma_join.clh).
+// Behind partial results of so many bytes, a mark of 8 bytes for each group
+// (tile/nvidia_mma_join.clh).
 static uint64_t with_marks(uint64_t bytes, uint64_t groups)
 {
     return (bytes + 7) / 8 * 8 + groups * sizeof(uint64_t);

@@ -87,7 +87,8 @@ static size_t class_buckets(const char *text, int buckets[4])
 
 #define FAR 4 // powers of two beyond which a default knows better
 
-// Powers of two between the classes' sizes; -1 when their kernels differ, or they are far apart.
+// Powers of two between the classes' sizes, those of queries twice, since they choose the blocks;
+// -1 when their kernels differ, or they are far apart.
 static int class_distance(const char *a, const char *b)
 {
     int x[4], y[4], distance = 0;
@@ -95,7 +96,7 @@ static int class_distance(const char *a, const char *b)
     if (!length || class_buckets(b, y) != length || strncmp(a, b, length))
         return -1;
     for (int i = 0; i < 4; i++)
-        distance += abs(x[i] - y[i]);
+        distance += abs(x[i] - y[i]) * (i == 1 ? 2 : 1);
     return distance <= FAR ? distance : -1;
 }
 

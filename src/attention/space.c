@@ -423,6 +423,8 @@ int fcl_rows_packed(enum fcl_family family, const struct fcl_problem *problem)
     const int64_t group = problem->heads_q / problem->heads_kv;
     if (group == 1 || family == FCL_FAMILY_NVIDIA_WGMMA)
         return 0;
+    if (family == FCL_FAMILY_NVIDIA_MMA && problem->q_len * group <= FCL_FEW_ROWS)
+        return 1;
     return family == FCL_FAMILY_ROW || problem->q_len < PACKED_QUERIES;
 }
 

@@ -34,6 +34,8 @@ int fcl_config_joins(const struct fcl_config *config);
 // Whether the unfused kernels can use a valid configuration.
 enum fcl_status fcl_config_unfused(const struct fcl_config *config, char *reason, size_t size);
 
+#define FCL_FEW_ROWS 64 // packed, of an NVIDIA GPU: up to which reading keys is what takes time
+
 // Whether a family's configurations for a completed problem pack grouped heads: where few queries
 // would leave most rows of a block empty.
 int fcl_rows_packed(enum fcl_family family, const struct fcl_problem *problem);

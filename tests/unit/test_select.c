@@ -129,10 +129,10 @@ static void nearest_problem_comes_third(void **state)
 static void far_problems_do_not_count(void **state)
 {
     struct fixture *f = *state;
-    know(f, "1.0", "fwd b1 h8 q32 k1024 d64", OTHER); // five powers of two
+    know(f, "1.0", "fwd b1 h8 q128 k1024 d64", OTHER); // three powers of two
     choose(f);
     assert_string_equal(f->choices[0].origin, "default");
-    know(f, "1.0", "fwd b1 h8 q64 k1024 d64", OTHER);
+    know(f, "1.0", "fwd b1 h8 q256 k1024 d64", OTHER);
     choose(f);
     expect(f, 0, OTHER, "nearest");
 }

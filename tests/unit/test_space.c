@@ -100,7 +100,7 @@ static void few_queries_are_packed_and_split(void **state)
         {"fwd h6/2 q1 k4096 d576/512", &gpu, "generic_m16n32w64r4d32g1s40"},
         {"fwd h6/2 q1 k4096 d64", &small, "generic_m16n32w64r4d32g1s40"},
         {"fwd h6/2 q5 k4096 d64 f16", &nvidia, "nvidia_mma_m16n64w32t2g1s32"},
-        {"fwd h20/1 q1 k65536 d64 f16", &nvidia, "nvidia_mma_m128n128w128g1s128"},
+        {"fwd h20/1 q1 k65536 d64 f16", &nvidia, "nvidia_mma_m64n64w128t2g1s128"},
         {"lse h6/2 q1 k4096 d64", &wide, "row_m3n256l16k1c4g1"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
