@@ -159,9 +159,10 @@ struct fcl_shape {
 
 // Bytes of workspace that a launch of this shape needs: 0 for most fused plans; partial results,
 // q_len x (head_dim_v + 1) for each head and split, where the configuration splits keys, and on
-// some devices 8 bytes for each work-group; never a term in q_len x k_len, except for unfused plans: there it is the score matrix. Errors:
-// INVALID_ARGUMENT; OUT_OF_MEMORY when it exceeds what the device can allocate at once, with both
-// numbers in the log (then *size is still set). Thread-safety: safe.
+// some devices 8 bytes for each work-group; never a term in q_len x k_len, except for unfused
+// plans: there it is the score matrix. Errors: INVALID_ARGUMENT; OUT_OF_MEMORY when it exceeds what
+// the device can allocate at once, with both numbers in the log (then *size is still set).
+// Thread-safety: safe.
 FCL_API enum fcl_status fcl_plan_workspace_size(const fcl_plan *plan, const struct fcl_shape *shape,
                                                 size_t *size);
 
@@ -307,10 +308,14 @@ enum fcl_argument_kind { FCL_ARGUMENT_BUFFER, FCL_ARGUMENT_BYTES };
 struct fcl_argument {
     // "q", "k", "v", "o", "lse", "args", then of kernels that have them "workspace" (nvidia_wgmma),
     // "sinks", "slopes", "bias", "visible", and of varlen or used problems "cu_q", "cu_k",
-    // "used_q", "used_k", "table", of which those are read that the problem speaks of
+    // "used_q", "used_k", "table", of which those are read that the problem speaks of. A kernel
+    // that splits keys (nvidia_mma) has "workspace" twice in place of "o" and "lse", and behind
+    // "args" "whole", "o", "lse" and "mark": 8 bytes that must differ from those of every launch
+    // before with the same workspace
     const char *name;
     enum fcl_argument_kind kind;
     size_t size;       // of BYTES; of a workspace, whose first 128 bytes are 0 before each launch
+                       // of nvidia_wgmma
     const void *bytes; // of BYTES: filled in for the problem's own lengths and contiguous tensors
 };
 
@@ -322,7 +327,7 @@ struct fcl_generated {
     size_t group_size;  // local size; the grid is one-dimensional
     size_t groups;      // work-groups for the problem's own lengths
     size_t local_bytes; // local memory declared by the kernel
-    struct fcl_argument arguments[16];
+    struct fcl_argument arguments[20];
     size_t argument_count;
     void *storage; // the library's own
 };

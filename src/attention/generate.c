@@ -9,7 +9,8 @@
 
 // What a generated kernel owns besides its texts.
 struct generated_storage {
-    struct fcl_kernel_args args;
+    struct fcl_kernel_args args, whole;
+    uint64_t mark;
 };
 
 static enum fcl_status choose(const struct fcl_problem *problem, const struct fcl_caps *caps,
@@ -25,7 +26,7 @@ static enum fcl_status choose(const struct fcl_problem *problem, const struct fc
         return status;
     if (!given)
         config->splits = 1;
-    if (config->splits > 1)
+    if (config->splits > 1 && !fcl_config_joins(config))
         return fcl_fail(reason, size, FCL_UNSUPPORTED,
                         "config.splits is %d: a kernel that needs a second one to join its results "
                         "is not generated; allowed is 1",
@@ -74,17 +75,40 @@ static void add_buffer(struct fcl_generated *generated, const char *name, size_t
             (struct fcl_argument){name, FCL_ARGUMENT_BUFFER, size, NULL};
 }
 
+static void add_bytes(struct fcl_generated *generated, const char *name, size_t size,
+                      const void *bytes)
+{
+    generated->arguments[generated->argument_count++] =
+        (struct fcl_argument){name, FCL_ARGUMENT_BYTES, size, bytes};
+}
+
+// Where partial results go, and then the whole, of a kernel that joins them.
+static void list_outputs(const struct fcl_launch *launch, struct fcl_generated *generated)
+{
+    struct generated_storage *storage = generated->storage;
+    *storage = (struct generated_storage){.args = launch->args, .whole = launch->args};
+    if (launch->split)
+        storage->args = launch->part_args;
+    add_buffer(generated, launch->split ? "workspace" : "o", (size_t)launch->part_bytes, 1);
+    add_buffer(generated, launch->split ? "workspace" : "lse", (size_t)launch->part_bytes, 1);
+    add_bytes(generated, "args", sizeof storage->args, &storage->args);
+    if (!launch->split)
+        return;
+    add_bytes(generated, "whole", sizeof storage->whole, &storage->whole);
+    add_buffer(generated, "o", 0, 1);
+    add_buffer(generated, "lse", 0, 1);
+    add_bytes(generated, "mark", sizeof storage->mark, &storage->mark);
+}
+
 static void list_arguments(const struct fcl_problem *problem, const struct fcl_launch *launch,
                            struct fcl_generated *generated)
 {
-    static const char *const tensors[] = {"q", "k", "v", "o", "lse"}, *const metadata[] = {
-                                                                          "cu_q", "cu_k", "used_q",
-                                                                          "used_k", "table"};
-    struct generated_storage *storage = generated->storage;
+    static const char *const tensors[] = {"q", "k", "v"}, *const metadata[] = {"cu_q", "cu_k",
+                                                                               "used_q", "used_k",
+                                                                               "table"};
     for (size_t i = 0; i < FCL_COUNT(tensors); i++)
         add_buffer(generated, tensors[i], 0, 1);
-    generated->arguments[generated->argument_count++] =
-        (struct fcl_argument){"args", FCL_ARGUMENT_BYTES, sizeof storage->args, &storage->args};
+    list_outputs(launch, generated);
     add_buffer(generated, "workspace", (size_t)launch->state_bytes, launch->state_bytes > 0);
     add_buffer(generated, "sinks", 0, problem->sink);
     add_buffer(generated, "slopes", 0, problem->alibi == FCL_ALIBI_GIVEN);
@@ -113,7 +137,6 @@ static enum fcl_status fill(const struct fcl_problem *problem, const struct fcl_
         status = fcl_fail(reason, size, FCL_OUT_OF_MEMORY, "no memory for the kernel's source");
     if (status)
         return status;
-    ((struct generated_storage *)generated->storage)->args = launch.args;
     generated->group_size = fcl_config_group_size(config);
     generated->groups = (size_t)launch.groups;
     generated->local_bytes = fcl_config_local_bytes(config, problem);

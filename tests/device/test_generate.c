@@ -2,9 +2,10 @@
 #include "cmocka_all.h"
 
 #include "attention.h"
+#include "choices.h"
 
-static const char *const buffer_names[] = {"q",     "k",      "v",    "o",      "lse",
-                                           "sinks", "slopes", "bias", "visible"};
+static const char *const buffer_names[] = {"q",     "k",      "v",    "o",       "lse",
+                                           "sinks", "slopes", "bias", "visible", "workspace"};
 #define BUFFERS (sizeof buffer_names / sizeof *buffer_names)
 
 static cl_kernel build(const struct test_opencl *opencl, const struct fcl_generated *generated)
@@ -23,6 +24,7 @@ static cl_kernel build(const struct test_opencl *opencl, const struct fcl_genera
 static void make_buffers(const struct test_opencl *opencl, const struct test_attention *a,
                          size_t lse_bytes, cl_mem buffers[BUFFERS])
 {
+    static const float anything[1 << 18] = {1.0f};
     const size_t heads = (size_t)a->problem.heads_q * sizeof(float);
     const struct {
         const void *data;
@@ -35,7 +37,8 @@ static void make_buffers(const struct test_opencl *opencl, const struct test_att
                            {a->sinks, heads},
                            {a->slopes, heads},
                            {a->bias.data, a->bias.bytes},
-                           {a->visible.data, a->visible.bytes}};
+                           {a->visible.data, a->visible.bytes},
+                           {anything, sizeof anything}};
     for (size_t i = 0; i < BUFFERS; i++) {
         cl_int code;
         const size_t bytes = contents[i].bytes ? contents[i].bytes : 4;
@@ -72,15 +75,16 @@ static void launch(const struct test_opencl *opencl, cl_kernel kernel,
                      CL_SUCCESS);
 }
 
-static void run(struct test_opencl *opencl, const char *problem, cl_uint argument_count)
+static void run(struct test_opencl *opencl, const char *problem, const struct fcl_config *config,
+                cl_uint argument_count)
 {
     struct test_attention a;
     struct fcl_generated generated;
     cl_mem buffers[BUFFERS];
     test_attention_init(&a, problem);
     const size_t lse_bytes = (size_t)(a.problem.heads_q * a.problem.q_len) * sizeof(float);
-    assert_int_equal(fcl_attention_generate(&a.problem, fcl_device_caps(opencl->device), NULL, NULL,
-                                            &generated, NULL, 0),
+    assert_int_equal(fcl_attention_generate(&a.problem, fcl_device_caps(opencl->device), config,
+                                            NULL, &generated, NULL, 0),
                      FCL_OK);
     assert_int_equal(generated.argument_count, argument_count);
     cl_kernel kernel = build(opencl, &generated);
@@ -104,8 +108,11 @@ static void generated_source_runs_anywhere(void **state)
     (void)state;
     if (!test_opencl_open(&opencl, NULL))
         skip();
-    run(&opencl, "fwd h4/2 q20 k37 d40 causal-br lse", 6);
-    run(&opencl, "fwd h4/2 q20 k37 d40 br alibi=given bias=f16 mask=u8 sink lse", 10);
+    run(&opencl, "fwd h4/2 q20 k37 d40 causal-br lse", NULL, 6);
+    run(&opencl, "fwd h4/2 q20 k37 d40 br alibi=given bias=f16 mask=u8 sink lse", NULL, 10);
+    const struct fcl_config split = test_config("nvidia_mma_m16n64w32g1s4");
+    if (!fcl_family_usable(split.family, fcl_device_caps(opencl.device), NULL, 0))
+        run(&opencl, "fwd h4/2 q3 k600 d64 f16 causal-br lse", &split, 10);
     test_opencl_close(&opencl);
 }
 

@@ -32,7 +32,7 @@ compiled() {
     {
         "$flashcl" dump --caps "$caps" --config "$2" "$1" >"$work/kernel.cl" &&
             $clang -x cl -cl-std=CL1.2 -target nvptx64-unknown-nvidiacl -Xclang -finclude-default-header -Dcl_khr_fp16=1 \
-                -Xclang -target-cpu -Xclang sm_80 -Dasm=__asm__ -w -O3 -S -o "$work/kernel.ptx" "$work/kernel.cl"
+                -Xclang -target-cpu -Xclang sm_80 -Dasm=__asm__ -Werror -Wno-pass-failed -O3 -S -o "$work/kernel.ptx" "$work/kernel.cl"
     } >"$work/log" 2>&1
     report $? "$2 compiles for $1"
     found=$(grep -cE 'mma\.sync|wgmma\.mma_async' "$work/kernel.ptx" 2>/dev/null)
@@ -47,8 +47,10 @@ compiled() {
 compiled 'fwd h16 q8192 d128 f16' nvidia_mma_m128n64w128 256
 compiled 'fwd h16 q8192 d128 bf16 causal-br lse' nvidia_mma_m128n32w128t2 128
 compiled 'fwd h16 q8192 d64 f16 causal-br' nvidia_mma_m128n128w128 256
-compiled 'fwd h16 q8192 d64 f16' nvidia_mma_m128n64w128q1 128
+compiled 'fwd h16 q8192 d64 f16' nvidia_mma_m128n64w128 128
 compiled 'fwd h16/4 q1 k8192 d80/72 bf16 causal-tl' nvidia_mma_m16n64w32g1 80
+compiled 'fwd h16/4 q1 k8192 d128 f16 lse' nvidia_mma_m16n64w32t2g1s32 128
+compiled 'fwd b4 h16/4 q8 k8192 d64 bf16 varlen page=16 sink' nvidia_mma_m64n64w128t2g1s4 64
 compiled 'fwd h16 q8192 d256 f16' nvidia_mma_m128n64w256 256
 compiled 'lse h16 q8192 d64 f16' nvidia_mma_m128n64w128 64
 compiled 'fwd b4 h16 q8192 d128 f16 causal-br varlen lse' nvidia_mma_m128n64w128 256
