@@ -96,13 +96,16 @@ static void two_keys_are_left(void **state)
     test_attention_free(&a);
 }
 
-// 20, 23: every axis may be broadcast, alone, with others, or all; offsets and strides are any.
+// 20, 23: every axis may be broadcast, alone, with others, or all; offsets and strides are any. Of
+// the last three, all pairs of keys are aligned, none, and those of some heads.
 static void biases_of_any_shape(void **state)
 {
     (void)state;
     static const int64_t shapes[][4] = {
-        {0, 0, 0, 0},  {0, 0, 0, 1},         {0, 0, 77, 1}, {21 * 77, 0, 77, 1},      {77, 0, 0, 1},
-        {0, 5, 10, 0}, {3 * 2000, 2, 79, 3}, {0, 1, 2, 40}, {5 * 21 * 77, 77, 385, 1}};
+        {0, 0, 0, 0},         {0, 0, 0, 1},        {0, 0, 77, 1},
+        {21 * 77, 0, 77, 1},  {77, 0, 0, 1},       {0, 5, 10, 0},
+        {3 * 2000, 2, 79, 3}, {0, 1, 2, 40},       {5 * 21 * 77, 77, 385, 1},
+        {0, 21 * 78, 78, 1},  {0, 21 * 78, 78, 1}, {0, 77, 4 * 78, 1}};
     static const char *const problems[] = {"fwd b2 h4/2 q21 k77 d16 bias=f16 causal-br lse",
                                            "fwd b2 h4/2 q3 k77 d16 bias=f32 lse"};
     for (size_t n = 0; n < 2; n++) {
@@ -183,6 +186,55 @@ static void blocks_behind_masks(void **state)
             }
             fcl_plan_destroy(&plan);
         }
+        test_attention_free(&a);
+    }
+}
+
+// Every byte but 0 shows a key. One row does not see one of the keys [0, 64), and of the keys
+// [64, 128), which are hidden, sees one or none.
+static void show_but_one(struct test_attention *a, int64_t key, int one)
+{
+    static const unsigned char shows[] = {0x01, 0x80, 0xff};
+    for (int64_t h = 0; h < a->problem.heads_q; h++)
+        for (int64_t i = 0; i < a->problem.q_len; i++)
+            for (int64_t j = 0; j < a->problem.k_len; j++) {
+                const int own = i == 1 && j % 64 == key, hidden = j >= 64 && j < 128;
+                const int seen = hidden ? own && one : j >= 64 || !own;
+                *test_visible(a, 0, h, i, j) = seen ? shows[(key + j / 64 + i / 16) % 3] : 0;
+            }
+}
+
+// Whether a block has anything to see or to hide is looked up in pieces of 16 bytes where rows lie
+// at multiples of that, and byte by byte elsewhere; pairs of bytes are read where rows are even.
+static void masks_in_pieces(void **state)
+{
+    (void)state;
+    static const int64_t rows[] = {208, 224, 208, 201, 200};
+    static const size_t offsets[] = {0, 16, 1, 0, 8}, keys[] = {0, 15, 16, 37, 63};
+    static const char *const problems[] = {"fwd h2 q40 k200 d16 mask=u8 lse",
+                                           "fwd h6/2 q3 k200 d16 bias=f16 mask=u8 lse"};
+    static unsigned char bytes[20000];
+    for (size_t n = 0; n < 2; n++) {
+        char configs[TEST_CONFIGS][96];
+        struct test_attention a;
+        test_attention_init(&a, problems[n]);
+        struct test_tensor own = a.visible;
+        const int count = test_configs(&opencl, &a.problem, configs);
+        a.visible.data = bytes;
+        a.visible.bytes = sizeof bytes;
+        for (int c = 0; c < count; c++) {
+            fcl_plan *plan = test_plan(&opencl, &a.problem, FCL_FUSED, configs[c]);
+            for (size_t s = 0; s < 2 * 5 * 5; s++) {
+                a.visible.offset = offsets[s % 5];
+                a.visible.strides[1] = rows[s % 5] * a.problem.q_len;
+                a.visible.strides[2] = rows[s % 5];
+                hide_blocks(&a, s >= 25);
+                show_but_one(&a, (int64_t)keys[s / 5 % 5], s >= 25);
+                test_attention_judge(&opencl, &a, plan, 0);
+            }
+            fcl_plan_destroy(&plan);
+        }
+        a.visible = own;
         test_attention_free(&a);
     }
 }
@@ -275,6 +327,7 @@ int main(void)
         cmocka_unit_test(masks),
         cmocka_unit_test(sequences),
         cmocka_unit_test(blocks_behind_masks),
+        cmocka_unit_test(masks_in_pieces),
         cmocka_unit_test(masks_of_any_shape),
         cmocka_unit_test(masks_beyond_2_31_elements),
         cmocka_unit_test(ways_to_visit),
