@@ -45,6 +45,8 @@ static void defaults_follow_head_dim_rows_and_local_memory(void **state)
     } rows[] = {
         {"fwd b4 h32 q4096 d64 f16", 231424, "nvidia_mma_m128n128w128"},
         {"fwd b4 h32 q4096 d64 bf16", 49152, "nvidia_mma_m128n128w128"},
+        {"fwd b4 h32 q4096 d64 f16 softcap=30", 231424, "nvidia_mma_m128n64w128"},
+        {"fwd b4 h32 q4096 d64 f16 sink", 231424, "nvidia_mma_m128n128w128"},
         {"fwd b4 h32 q4096 d80 f16", 231424, "nvidia_mma_m128n64w128"},
         {"fwd b4 h32 q4096 d128 f16 causal-br", 231424, "nvidia_mma_m128n64w128"},
         {"fwd b4 h32 q4096 d128 f16 causal-br", 49152, "nvidia_mma_m128n32w128"},
