@@ -32,7 +32,8 @@ compiled() {
     {
         "$flashcl" dump --caps "$caps" --config "$2" "$1" >"$work/kernel.cl" &&
             $clang -x cl -cl-std=CL1.2 -target nvptx64-unknown-nvidiacl -Xclang -finclude-default-header -Dcl_khr_fp16=1 \
-                -Xclang -target-cpu -Xclang sm_80 -Dasm=__asm__ -D__NV_CL_C_VERSION=120 -w -O3 -S -o "$work/kernel.ptx" "$work/kernel.cl"
+                -Xclang -target-cpu -Xclang sm_80 -Dasm=__asm__ -D__NV_CL_C_VERSION=120 \
+                -w -O3 -S -o "$work/kernel.ptx" "$work/kernel.cl"
     } >"$work/log" 2>&1
     report $? "$2 compiles for $1"
     found=$(grep -cE 'mma\.sync|wgmma\.mma_async' "$work/kernel.ptx" 2>/dev/null)
