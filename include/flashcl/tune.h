@@ -108,6 +108,7 @@ FCL_API enum fcl_status fcl_family_usable(enum fcl_family family, const struct f
       "head dims of Q staged at once; the head dim: all, kept")                             \
     X(k_chunk, "h", K_CHUNK, FCL_USES(GENERIC),                                             \
       "head dims of K staged at once where all of Q is kept; 0: all")                       \
+    X(held, "q", HELD, FCL_USES(NVIDIA_MMA), "1: rows of Q stay in registers")              \
     X(stages, "t", STAGES, FCL_USES(NVIDIA_MMA) | FCL_USES(NVIDIA_WGMMA),                   \
       "buffers for blocks of K (nvidia_wgmma: and of V)")                                   \
     X(ahead, "a", AHEAD, FCL_USES(NVIDIA_WGMMA),                                            \

@@ -77,7 +77,7 @@ static void budget_mma(const struct fcl_config *c, const struct fcl_problem *p,
     const int64_t row_tiles = c->block_m / (c->items / 2), item = sizeof(float);
     b->lanes = 1;
     b->accumulators = row_tiles * fcl_div_up(columns(c, p), 16) * 8;
-    b->left = row_tiles * 4;
+    b->left = row_tiles * 4 * (c->held ? fcl_div_up(p->head_dim_qk, 16) : 1);
     b->scores = row_tiles * c->block_n / 2;
     b->registers = b->accumulators + b->scores + b->left + 4;
     b->left_bytes = item * at.right;

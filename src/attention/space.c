@@ -199,6 +199,7 @@ static enum fcl_status shape_mma(const struct fcl_config *c, const struct fcl_pr
             "block_m %d is not a multiple of 16 rows for each of the %d warps", c->block_m,
             c->items / 32);
     REQUIRE(c->block_n % 16 == 0, "block_n %d is not a multiple of 16", c->block_n);
+    REQUIRE(c->held == 0 || c->held == 1, "held %d is not 0 or 1", c->held);
     REQUIRE(c->stages == 1 || c->stages == 2, "stages %d is not 1 or 2", c->stages);
     REQUIRE(p->head_dim_v % 8 == 0 && fcl_div_up(p->head_dim_v, c->dv_split) % 8 == 0,
             "dv_split %d cuts the value head dim, %d, at no multiple of 8", c->dv_split,
@@ -299,12 +300,14 @@ static enum fcl_status limit_generic(const struct fcl_config *c, const struct fc
 #define MMA_PAGES 32
 #define MMA_REGISTERS 200
 
-// Registers of an item's tiles: 2 x 32-bit accumulators of 16 x 8 a row tile.
+// Registers of an item's tiles: 2 x 32-bit accumulators of 16 x 8 a row tile. Of rows of Q that
+// stay a quarter counts: nothing else is alive when they are many (by ptxas).
 static int mma_registers(const struct fcl_config *c, const struct fcl_problem *p)
 {
     const int row_tiles = c->block_m / (c->items / 2);
     const int64_t out = p->pass == FCL_PASS_FORWARD ? fcl_div_up(p->head_dim_v, c->dv_split) : 0;
-    const int tiles = row_tiles * (int)(c->block_n / 2 + mma_row(out));
+    const int tiles = row_tiles * (int)(c->block_n / 2 + mma_row(out) +
+                                        (c->held ? mma_row(p->head_dim_qk) / 8 : 0));
     return tiles + (p->page ? MMA_PAGES * (1 + c->stages) / 2 : 0);
 }
 
@@ -475,8 +478,11 @@ static const struct tunable row_space[] = {
 };
 
 static const struct tunable mma_space[] = {
-    TUNABLE(block_m, LISTED, 16, 64, 128, 256), TUNABLE(block_n, LISTED, 32, 64, 96, 128),
-    TUNABLE(items, LISTED, 32, 128, 256),       TUNABLE(stages, LISTED, 1, 2),
+    TUNABLE(block_m, LISTED, 16, 64, 128, 256),
+    TUNABLE(block_n, LISTED, 32, 64, 96, 128),
+    TUNABLE(items, LISTED, 32, 128, 256),
+    TUNABLE(held, LISTED, 0, 1),
+    TUNABLE(stages, LISTED, 1, 2),
     TUNABLE(splits, LISTED, 1, 8, 32),
 };
 

@@ -469,13 +469,13 @@ static const struct {
     float scale;
 } matrix_units[] = {
     {"fwd b2 h4/2 q150 k333 d64 f16 causal-br lse", "nvidia_mma_m128n64w128", 0},
-    {"fwd b2 h4/2 q150 k333 d64 f16 causal-br lse", "nvidia_mma_m128n64w128t2", -0.3f},
+    {"fwd b2 h4/2 q150 k333 d64 f16 causal-br lse", "nvidia_mma_m128n64w128q1t2", -0.3f},
     {"fwd b2 h4/2 q150 k333 d64 f16 causal-br lse", "nvidia_mma_m16n32w32s4", 0},
-    {"fwd b2 h4/2 q150 k333 d64 f16 causal-br lse", "nvidia_mma_m64n96w128s3", 0},
+    {"fwd b2 h4/2 q150 k333 d64 f16 causal-br lse", "nvidia_mma_m64n96w128q1s3", 0},
     {"fwd b2 h4/2 q150 k333 d64 f16 causal-br lse", "nvidia_mma_m256n112w256t2", -0.3f},
     {"fwd b1 h4 q333 k150 d128 bf16 causal-br lse", "nvidia_mma_m128n64w128", 0},
     {"fwd b1 h4 q333 k150 d128 bf16 causal-tl", "nvidia_mma_m128n32w128t2", 0},
-    {"fwd b1 h2 q100 k97 d72/40 f16 lse layout=bshd", "nvidia_mma_m128n48w128", 0},
+    {"fwd b1 h2 q100 k97 d72/40 f16 lse layout=bshd", "nvidia_mma_m128n48w128q1", 0},
     {"fwd b1 h2 q100 k97 d80/96 bf16 causal-br", "nvidia_mma_m64n16w64t2p2", 0},
     {"fwd b1 h2 q100 k97 d8/24 q:f16 k:f16 v:f16 o:f32 causal-br", "nvidia_mma_m32n32w32", 0},
     {"fwd b1 h2 q70 k97 d256 f16 causal-br lse", "nvidia_mma_m128n64w256", 0},
@@ -506,9 +506,9 @@ static const struct {
     {"fwd b1 h2 q40 k0 d64 f16 lse", "nvidia_wgmma_m128n64w384t2a1", 0},
     {"fwd b1 h2 q400 k20 d64 f16 lse causal-br", "nvidia_wgmma_m128n64w384t2a1", 0},
     {"fwd b2 h4/2 q150 k333 d64 f16 causal-br win=70,0 lse", "nvidia_mma_m128n64w128", 0},
-    {"fwd b2 h4/2 q333 k150 d64 f16 tl win=20,33 lse", "nvidia_mma_m128n64w128t2", -0.3f},
+    {"fwd b2 h4/2 q333 k150 d64 f16 tl win=20,33 lse", "nvidia_mma_m128n64w128q1t2", -0.3f},
     {"fwd b2 h4/2 q150 k333 d64 f16 causal-br softcap=4 lse", "nvidia_mma_m128n64w128", 0},
-    {"fwd b2 h4/2 q150 k333 d64 bf16 softcap=2 lse", "nvidia_mma_m128n64w128t2", -0.3f},
+    {"fwd b2 h4/2 q150 k333 d64 bf16 softcap=2 lse", "nvidia_mma_m128n64w128q1t2", -0.3f},
     {"fwd b2 h12/2 q5 k999 d128 f16 causal-br sink lse", "nvidia_mma_m16n64w32g1s16", 0},
     {"fwd b1 h4 q333 k150 d128 bf16 causal-br sink lse", "nvidia_mma_m128n64w128", 0},
     {"fwd b2 h12/2 q3 k999 d128 f16 br win=300,-1 lse", "nvidia_mma_m16n64w32g1s16", 0},
@@ -517,7 +517,7 @@ static const struct {
     {"fwd b2 h6/2 q150 k333 d64 f16 causal-br bias=f16 lse", "nvidia_mma_m128n64w128", -0.3f},
     {"fwd b2 h12/2 q5 k999 d128 bf16 br bias=f32 alibi lse", "nvidia_mma_m16n64w32g1s16", 0},
     {"fwd b2 h6/2 q150 k333 d64 f16 causal-br mask=u8 lse", "nvidia_mma_m128n32w128", -0.3f},
-    {"fwd b2 h6/2 q150 k333 d64 f16 mask=u8 lse", "nvidia_mma_m64n32w128t2", 0},
+    {"fwd b2 h6/2 q150 k333 d64 f16 mask=u8 lse", "nvidia_mma_m64n32w128q1t2", 0},
     {"fwd b2 h12/2 q5 k999 d128 bf16 bias=f32 mask=u8 lse", "nvidia_mma_m16n32w32g1s16", 0},
 };
 

@@ -15,7 +15,7 @@ static const struct test_kernels_row rows[] = {
     {"fwd h2 q4 k45 d20/36 bf16", "row_m4n128l8k2c3"},
     {"fwd h2 q4 k45 d64", "row_m1n64l16k4c2"},
     {"fwd h2 q37 k45 d64 f16", "nvidia_mma_m128n64w128"},
-    {"fwd h2 q37 k45 d80 bf16", "nvidia_mma_m16n32w32t2"},
+    {"fwd h2 q37 k45 d80 bf16", "nvidia_mma_m16n32w32q1"},
 };
 
 static struct test_opencl opencl;

@@ -48,7 +48,7 @@ compiled() {
 compiled 'fwd h16 q8192 d128 f16' nvidia_mma_m128n64w128 256
 compiled 'fwd h16 q8192 d128 bf16 causal-br lse' nvidia_mma_m128n32w128t2 128
 compiled 'fwd h16 q8192 d64 f16 causal-br' nvidia_mma_m128n128w128 256
-compiled 'fwd h16 q8192 d64 f16' nvidia_mma_m128n64w128 128
+compiled 'fwd h16 q8192 d64 f16' nvidia_mma_m128n64w128q1 128
 compiled 'fwd h16/4 q1 k8192 d80/72 bf16 causal-tl' nvidia_mma_m16n64w32g1 80
 compiled 'fwd h16/4 q1 k8192 d128 f16 lse' nvidia_mma_m16n64w32t2g1s32 128
 compiled 'fwd b4 h16/4 q8 k8192 d64 bf16 varlen page=16 sink' nvidia_mma_m64n64w128t2g1s4 64

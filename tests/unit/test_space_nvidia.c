@@ -89,9 +89,10 @@ static void what_it_is_not_for_is_refused_with_a_reason(void **state)
         {"fwd h8 q64 d64 f16", "nvidia_mma_m128n64w16", "items 16"},
         {"fwd h8 q64 d64 f16", "nvidia_mma_m96n64w128", "block_m 96"},
         {"fwd h8 q64 d64 f16", "nvidia_mma_m128n40w128", "block_n 40"},
+        {"fwd h8 q64 d64 f16", "nvidia_mma_m128n64w128q2", "held 2"},
         {"fwd h8 q64 d64 f16", "nvidia_mma_m128n64w128t3", "stages 3"},
         {"fwd h8 q64 d64 f16", "nvidia_mma_m128n64w128p3", "dv_split 3"},
-        {"fwd h8 q64 d128 f16", "nvidia_mma_m128n128w128", "256 registers"},
+        {"fwd h8 q64 d72 f16", "nvidia_mma_m128n128w128q1", "218 registers"},
         {"fwd h8 q64 d128 f16 page=16", "nvidia_mma_m128n64w128", "224 registers"},
         {"fwd h8 q64 d512 f16", "nvidia_mma_m16n16w32p8", "items 32 are fewer"},
         {"fwd h8 q64 d64 f16", "nvidia_mma_m256n32w512t2", "512 work-items"},
@@ -111,9 +112,9 @@ static void local_memory_holds_q_k_and_v(void **state)
     } rows[] = {
         {"fwd h8 q64 d128 f16", "nvidia_mma_m128n64w128", (128 + 64 + 64) * 256},
         {"fwd h8 q64 d128 f16", "nvidia_mma_m128n64w128t2", (128 + 2 * 64 + 64) * 256},
-        {"fwd h8 q64 d64 f16", "nvidia_mma_m128n96w128", (128 + 2 * 96) * 128},
+        {"fwd h8 q64 d64 f16", "nvidia_mma_m128n96w128q1", (128 + 2 * 96) * 128},
         {"fwd h8 q64 d72/40 f16", "nvidia_mma_m64n32w128", (64 + 32) * 160 + 32 * 96},
-        {"fwd h8 q64 d16/256 f16", "nvidia_mma_m64n16w128", 4 * 16 * 512}, // O on its way out
+        {"fwd h8 q64 d16/256 f16", "nvidia_mma_m64n16w128q1", 4 * 16 * 512}, // O on its way out
         {"lse h8 q64 d64 f16", "nvidia_mma_m128n64w128", (128 + 64) * 128},
     };
     for (size_t i = 0; i < FCL_COUNT(rows); i++) {
