@@ -311,7 +311,8 @@ struct fcl_argument {
     // "used_q", "used_k", "table", of which those are read that the problem speaks of. A kernel
     // that splits keys (nvidia_mma) has "workspace" twice in place of "o" and "lse", and behind
     // "args" "whole", "o", "lse" and "mark": 8 bytes that must differ from those of every launch
-    // before with the same workspace
+    // before with the same workspace, and from what that holds at first; filled in: for one that
+    // was cleared
     const char *name;
     enum fcl_argument_kind kind;
     size_t size;       // of BYTES; of a workspace, whose first 128 bytes are 0 before each launch

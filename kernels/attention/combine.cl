@@ -3,7 +3,7 @@
 #include "lib/join.clh"
 
 #define FCL_COMBINE_ITEMS 64 // FCL_COMBINE_GROUP of src/attention/launch.h
-#define FCL_AT_ONCE 8        // parts whose loads wait for nothing: their latency is what this kernel takes
+#define FCL_PARTS_AT_ONCE 8  // parts whose loads wait for nothing: their latency is what this kernel takes
 
 kernel __attribute__((reqd_work_group_size(FCL_COMBINE_ITEMS, 1, 1))) void
 FCL_PASTE(FCL_KERNEL, _combine)(global const float *parts, global void *o, global float *lse,
@@ -22,21 +22,21 @@ FCL_PASTE(FCL_KERNEL, _combine)(global const float *parts, global void *o, globa
     global const float *part_lse = parts + a->splits * a->o_split + row;
     fcl_join j = join_start();
     float x = 0.0f;
-    for (int first = 0; first < a->splits; first += FCL_AT_ONCE) {
+    for (int first = 0; first < a->splits; first += FCL_PARTS_AT_ONCE) {
         const float top = j.top;
-        float own[FCL_AT_ONCE], own_lse[FCL_AT_ONCE];
+        float own[FCL_PARTS_AT_ONCE], own_lse[FCL_PARTS_AT_ONCE];
 #pragma unroll
-        for (int n = 0; n < FCL_AT_ONCE; n++) {
+        for (int n = 0; n < FCL_PARTS_AT_ONCE; n++) {
             const int s = min(first + n, a->splits - 1);
             own_lse[n] = first + n < a->splits ? part_lse[s * a->lse_split] : -INFINITY;
             own[n] = parts[s * a->o_split + element];
         }
 #pragma unroll
-        for (int n = 0; n < FCL_AT_ONCE; n++)
+        for (int n = 0; n < FCL_PARTS_AT_ONCE; n++)
             join_raise(&j, own_lse[n]);
         x *= join_shrink(&j, top);
 #pragma unroll
-        for (int n = 0; n < FCL_AT_ONCE; n++)
+        for (int n = 0; n < FCL_PARTS_AT_ONCE; n++)
             x += join_part(join_weigh(&j, own_lse[n]), own[n]);
     }
     const long at = a->o_start + head / a->heads * a->o_batch + head % a->heads * a->o_head + query * a->o_row +

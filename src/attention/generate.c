@@ -7,6 +7,8 @@
 #include "space.h"
 #include "spec.h"
 
+#define MARK 1 // which cleared memory does not hold
+
 // What a generated kernel owns besides its texts.
 struct generated_storage {
     struct fcl_kernel_args args, whole;
@@ -86,7 +88,8 @@ static void add_bytes(struct fcl_generated *generated, const char *name, size_t 
 static void list_outputs(const struct fcl_launch *launch, struct fcl_generated *generated)
 {
     struct generated_storage *storage = generated->storage;
-    *storage = (struct generated_storage){.args = launch->args, .whole = launch->args};
+    *storage =
+        (struct generated_storage){.args = launch->args, .whole = launch->args, .mark = MARK};
     if (launch->split)
         storage->args = launch->part_args;
     add_buffer(generated, launch->split ? "workspace" : "o", (size_t)launch->part_bytes, 1);

@@ -557,7 +557,9 @@ enum fcl_status fcl_launch_prepare(const struct fcl_problem *problem,
     status = prepare_tensors(&p, &s, &x, args, launch, reason, size);
     if (!status)
         status = prepare_scores(&p, &s, args, launch, reason, size);
+    if (status) // sizes may leave 64 bits
+        return status;
     prepare_order(&p, config, caps, &s, &launch->args);
     prepare_splits(&p, config, &s, &x, launch);
-    return status ? status : prepare_grid(&p, config, caps, &s, &x, launch, reason, size);
+    return prepare_grid(&p, config, caps, &s, &x, launch, reason, size);
 }

@@ -104,15 +104,21 @@ static void grid_covers_every_row_and_slice(void **state)
 }
 
 // Grids beyond 65,535 groups are one-dimensional and fine; beyond 32 bits they are refused.
+// So are tensors beyond 64 bits, before their sizes are multiplied.
 static void grid_limits(void **state)
 {
     (void)state;
     const struct fcl_problem many = test_problem("fwd b8300 h16 q1 k1 d128"),
                              most = test_problem("fwd b2000000 h1000 q17 k1 d128");
+    struct fcl_problem beyond = most;
+    beyond.batch = 1 << 20;
+    beyond.q_len = 1 << 30;
     assert_int_equal(prepare(&many, "vector_m8n32l4k4c4", plain), FCL_OK);
     assert_int_equal(launch.groups, 132800);
     assert_int_equal(prepare(&most, "vector_m8n32l4k4c4", plain), FCL_UNSUPPORTED);
     assert_non_null(strstr(reason, "6000000000"));
+    assert_int_equal(prepare(&beyond, "vector_m8n32l4k4c4", plain), FCL_INVALID_ARGUMENT);
+    assert_non_null(strstr(reason, "q reaches beyond 2^59 elements"));
 }
 
 // Offsets and sizes beyond 32 bits.

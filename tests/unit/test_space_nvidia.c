@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <flashcl/flashcl.h>
+
 #include "attention/problem.h"
 #include "attention/select.h"
 #include "attention/space.h"
@@ -142,6 +144,24 @@ static void unfused_kernels_are_of_another_family(void **state)
     assert_int_equal(choices[0].config.family, FCL_FAMILY_NVIDIA_MMA);
 }
 
+// It tells what this launch wrote from what its workspace held, which may be nothing but zeros.
+static void a_generated_kernel_has_a_mark(void **state)
+{
+    (void)state;
+    static const unsigned char zeros[8];
+    const struct fcl_caps caps = nvidia(90, 231424);
+    const struct fcl_problem problem = test_problem("fwd b1 h8/2 q1 k4096 d64 f16");
+    const struct fcl_config config = test_config("nvidia_mma_m16n64w32g1s8");
+    struct fcl_generated generated;
+    assert_int_equal(fcl_attention_generate(&problem, &caps, &config, NULL, &generated, NULL, 0),
+                     FCL_OK);
+    assert_int_equal(generated.argument_count, 10);
+    assert_string_equal(generated.arguments[9].name, "mark");
+    assert_int_equal(generated.arguments[9].size, sizeof zeros);
+    assert_memory_not_equal(generated.arguments[9].bytes, zeros, sizeof zeros);
+    fcl_generated_free(&generated);
+}
+
 static void its_space_is_worth_searching(void **state)
 {
     (void)state;
@@ -160,6 +180,7 @@ int main(void)
         cmocka_unit_test(what_it_is_not_for_is_refused_with_a_reason),
         cmocka_unit_test(local_memory_holds_q_k_and_v),
         cmocka_unit_test(unfused_kernels_are_of_another_family),
+        cmocka_unit_test(a_generated_kernel_has_a_mark),
         cmocka_unit_test(its_space_is_worth_searching),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
