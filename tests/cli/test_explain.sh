@@ -111,9 +111,9 @@ test_origin() {
     sed 's/\t1\.0\t/\t0.9\t/' wisdom.txt >other.txt
     explain --json --wisdom other.txt 'fwd h8 q1024 d64 f16'
     same "wisdom of another driver" "wisdom of another driver" "$(used origin)"
-    explain --json --wisdom wisdom.txt 'fwd h8 q4096 d64 f16'
+    explain --json --wisdom wisdom.txt 'fwd h8 q2048 d64 f16'
     same "nearest problem" "generic_m32n32w64r4d32 nearest" "$(used config origin)"
-    explain --json --wisdom wisdom.txt 'fwd h8 q4096 d128 f16'
+    explain --json --wisdom wisdom.txt 'fwd h8 q2048 d128 f16'
     same "another head dim" "default" "$(used origin)"
 }
 
