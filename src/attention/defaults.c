@@ -173,9 +173,9 @@ static int generic_default(const struct fcl_problem *p, const struct fcl_caps *c
 
 // Shapes of the mma tile: block_m, block_n, items. 32 rows a warp are best where the output leaves
 // registers for them: each piece of K and V that a warp reads then serves two products. A handful
-// of rows gets one warp, up to 64 rows four. Scores that are changed one by one need registers,
-// too: blocks of 128 keys take twice the time of 64 where a bias of f32 is added. Measured on an
-// H200.
+// of rows gets one warp, up to 64 rows four; these with one stage where there is no room for that.
+// Scores that are changed one by one need registers, too: blocks of 128 keys take twice the time of
+// 64 where a bias of f32 is added. Measured on an H200.
 static int mma_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
                        struct fcl_config *c)
 {
@@ -187,9 +187,9 @@ static int mma_default(const struct fcl_problem *p, const struct fcl_caps *caps,
     static const int slices[] = {1, 2, 4};
     const int packed = fcl_rows_packed(FCL_FAMILY_NVIDIA_MMA, p);
     const int64_t have = hinted_rows(p, packed);
-    const size_t first = have > 0 && have <= FCL_FEW_ROWS; // shapes in front of the others
+    const size_t first = have > 0 && have <= FCL_FEW_ROWS ? 2 : 0; // shapes before the others
     const size_t count = first + FCL_COUNT(shapes), shape = try % count;
-    const int *s = shape < first ? few[have > FEW_ROWS] : shapes[shape - first];
+    const int *s = shape < first ? few[have > FEW_ROWS || shape > 0] : shapes[shape - first];
     if (s == shapes[0] && (p->softcap > 0 || p->alibi || p->bias || p->visible))
         s = shapes[1];
     *c = (struct fcl_config){.family = FCL_FAMILY_NVIDIA_MMA,
@@ -202,7 +202,7 @@ static int mma_default(const struct fcl_problem *p, const struct fcl_caps *caps,
         c->dv_split = slices[try / count];
     c->splits = hinted_splits(p, caps, c);
     if (shape < first && c->splits > 1) // fewer groups, which need more keys on their way
-        c->stages = 2;
+        c->stages = 2 - (int)shape;
     return c->dv_split > 0;
 }
 

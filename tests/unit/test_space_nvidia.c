@@ -58,6 +58,8 @@ static void defaults_follow_head_dim_rows_and_local_memory(void **state)
         {"fwd b4 h32 q4096 d512 f16", 231424, "nvidia_mma_m128n64w256p2"},
         {"fwd b64 h32/8 q1 k8192 d128 f16 causal-br", 231424, "nvidia_mma_m16n64w32g1"},
         {"fwd b1 h32/8 q1 k8192 d128 f16 causal-br", 231424, "nvidia_mma_m16n64w32t2g1s33"},
+        {"fwd b1 h32/8 q1 k8192 d256 f16 used page=16", 231424, "nvidia_mma_m64n64w128g1s16"},
+        {"fwd b1 h32/8 q8 k8192 d256 f16", 101376, "nvidia_mma_m64n64w128g1s16"},
         {"fwd b64 h32 q16 k8192 d128 f16", 231424, "nvidia_mma_m16n64w32"},
         {"lse b4 h32 q4096 d64 f16", 231424, "nvidia_mma_m128n128w128"},
         {"fwd b4 h32 q4096 d128 f16 varlen", 231424, "nvidia_mma_m128n64w128"},
