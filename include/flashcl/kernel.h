@@ -107,7 +107,8 @@ struct fcl_kernel_reference {
 // All pointers are the caller's and outlive what is made from the spec.
 struct fcl_kernel_spec {
     size_t struct_size;
-    const char *source;
+    const char *source;     // self-contained, as fcl_kernel_source_read makes it: caches and wisdom
+                            // see nothing of a file that the compiler includes
     const char *file;       // what compilers call the source in their messages; NULL: kernel.cl
     const char *name;       // of the __kernel function
     const char *options;    // for the compiler; NULL: ""
@@ -120,6 +121,18 @@ struct fcl_kernel_spec {
     size_t argument_count;
     const struct fcl_kernel_reference *reference; // NULL: none
 };
+
+// Reads a kernel's source from a file and puts the text of `file` in place of each `#include
+// "file"`, with #line directives, in which `file` is the name of the source itself. Files are
+// looked for beside the one that includes them, in the folders of -I in `options` (the compiler's;
+// may be NULL) and in the current folder. What is not found, `#include <file>` and `#include MACRO`
+// stay as they are. No #if is evaluated; `#pragma once` of an included file becomes a guard. A file
+// without includes is read as it is. The result is from malloc: the caller frees *source. Errors,
+// with a reason: IO_ERROR; INVALID_ARGUMENT where a file is nested more than 32 deep or all are
+// larger than 16 MiB; OUT_OF_MEMORY. Thread-safety: safe.
+FCL_API enum fcl_status fcl_kernel_source_read(const char *path, const char *file,
+                                               const char *options, char **source, char *reason,
+                                               size_t size);
 
 // Checks all that can be checked without a device: INVALID_ARGUMENT with a reason that names the
 // field or argument, what was found and what is allowed; OUT_OF_MEMORY. Where neither `expected`

@@ -2,6 +2,8 @@
 // be hashed, dumped and built without a search path.
 #include "source.h"
 
+#include "directive.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,11 +25,6 @@ struct place {
     const char *name;
     size_t line;
     int depth;
-};
-
-// A piece of a line.
-struct piece {
-    const char *start, *end;
 };
 
 const struct fcl_embedded_file *fcl_embedded_find(const char *name)
@@ -112,70 +109,7 @@ static enum fcl_status read_file(struct expansion *expansion, const struct place
     return FCL_OK;
 }
 
-static int is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-static void skip_blanks(struct piece *piece)
-{
-    while (piece->start < piece->end && is_blank(*piece->start))
-        piece->start++;
-}
-
-// Whether a block comment is open after the line, given whether one was before it.
-static int comment_after(const struct fcl_line *line, int open)
-{
-    char quote = 0;
-    const char *end = line->start + line->length;
-    for (const char *at = line->start; at < end; at++) {
-        const char next = at + 1 < end ? at[1] : 0;
-        if (open) {
-            if (*at == '*' && next == '/') {
-                open = 0;
-                at++;
-            }
-        } else if (quote != 0) {
-            if (*at == '\\')
-                at++;
-            else if (*at == quote)
-                quote = 0;
-        } else if (*at == '"' || *at == '\'') {
-            quote = *at;
-        } else if (*at == '/' && next == '/') {
-            return 0;
-        } else if (*at == '/' && next == '*') {
-            open = 1;
-            at++;
-        }
-    }
-    return open;
-}
-
-// Whether the line is an #include; then *rest is what follows the word.
-static int is_include(const struct fcl_line *line, struct piece *rest)
-{
-    *rest = (struct piece){line->start, line->start + line->length};
-    skip_blanks(rest);
-    if (rest->start == rest->end || *rest->start != '#')
-        return 0;
-    rest->start++;
-    skip_blanks(rest);
-    if (rest->end - rest->start < 8 || memcmp(rest->start, "include", 7) != 0)
-        return 0;
-    rest->start += 7;
-    if (!is_blank(*rest->start) && *rest->start != '"' && *rest->start != '<')
-        return 0;
-    skip_blanks(rest);
-    return 1;
-}
-
-static int is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-static const char *macro_file(const struct expansion *expansion, const struct piece *word)
+static const char *macro_file(const struct expansion *expansion, const struct fcl_piece *word)
 {
     const size_t length = (size_t)(word->end - word->start);
     for (const char *const *pair = expansion->macros; pair != NULL && *pair != NULL; pair += 2)
@@ -185,17 +119,16 @@ static const char *macro_file(const struct expansion *expansion, const struct pi
 }
 
 // Appends the name of the file that an #include asks for, ended by a 0; 0 when it makes no sense.
-static int include_name(const struct expansion *expansion, struct piece rest, struct fcl_text *name)
+static int include_name(const struct expansion *expansion, struct fcl_piece rest,
+                        struct fcl_text *name)
 {
-    if (rest.start < rest.end && *rest.start == '"') {
-        const char *close = memchr(rest.start + 1, '"', (size_t)(rest.end - rest.start - 1));
-        if (close == NULL)
-            return 0;
-        fcl_text_add_bytes(name, rest.start + 1, (size_t)(close - rest.start - 1));
+    struct fcl_piece quoted;
+    if (fcl_piece_take_quoted(&rest, &quoted)) {
+        fcl_text_add_bytes(name, quoted.start, (size_t)(quoted.end - quoted.start));
         return 1;
     }
-    struct piece word = {rest.start, rest.start};
-    while (word.end < rest.end && is_word(*word.end))
+    struct fcl_piece word = {rest.start, rest.start};
+    while (word.end < rest.end && fcl_is_word(*word.end))
         word.end++;
     const char *file = macro_file(expansion, &word);
     if (file == NULL)
@@ -207,7 +140,7 @@ static int include_name(const struct expansion *expansion, struct piece rest, st
 static enum fcl_status expand_file(struct expansion *expansion, struct place place);
 
 static enum fcl_status expand_include(struct expansion *expansion, const struct place *place,
-                                      struct piece rest)
+                                      struct fcl_piece rest)
 {
     struct fcl_text name = {0};
     enum fcl_status status = FCL_OK;
@@ -236,11 +169,11 @@ static enum fcl_status expand_lines(struct expansion *expansion, struct place *p
                                     const char *text)
 {
     struct fcl_line line = {0};
-    int comment = 0;
+    struct fcl_scan scan = {0};
     while (fcl_line_next(&line, text)) {
-        struct piece rest;
+        struct fcl_piece rest;
         place->line = line.place;
-        if (!comment && is_include(&line, &rest)) {
+        if (fcl_scan_line(&scan, &line, &rest) && fcl_piece_take(&rest, "include")) {
             const enum fcl_status status = expand_include(expansion, place, rest);
             if (status != FCL_OK)
                 return status;
@@ -248,7 +181,6 @@ static enum fcl_status expand_lines(struct expansion *expansion, struct place *p
             fcl_text_add_bytes(expansion->out, line.start, line.length);
             fcl_text_add_bytes(expansion->out, "\n", 1);
         }
-        comment = comment_after(&line, comment);
     }
     return FCL_OK;
 }

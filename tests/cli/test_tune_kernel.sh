@@ -359,4 +359,82 @@ $(rows csv get config | grep -c '^bad crash')"
     same "without wisdom nothing is known" "- 0 0" "$(rows csv get default excluded stored)"
 }
 
-run_groups files faults spec_fields options local examples crashes killed wisdom
+# tune_k FOLDER [OPTION]: the kernel of the test below.
+tune_k() {
+    on tune-kernel "$1/k.cl" --kernel k --param A=1,2 --global 64 --arg 'y:int32[64] write' --options=-Iheaders \
+        --reference right --reference-file "$1/reference.cl" --reference-global 64 --wisdom "$work/includes.txt" \
+        --format csv ${2:+"$2"}
+}
+
+# What a kernel includes is part of it: after a change of it, wisdom knows nothing of the kernel.
+test_includes() {
+    mkdir -p kernels/deep headers
+    cat >kernels/k.cl <<'END'
+#include "value.h"
+#include "value.h"
+#include "deep/first.h"
+__kernel void k(__global int *y) { y[get_global_id(0)] = value() + first() + A - A; }
+END
+    cat >headers/value.h <<'END'
+#ifndef VALUE_H
+#define VALUE_H
+int value(void) { return 3; }
+#endif
+END
+    printf '#pragma once\n#include "second.h"\n' >kernels/deep/first.h
+    printf '#pragma once\n#include "first.h"\nint first(void) { return 4; }\n' >kernels/deep/second.h
+    cat >kernels/reference.cl <<'END'
+#include "right.h"
+__kernel void right(__global int *y) { y[get_global_id(0)] = RIGHT; }
+END
+    echo '#define RIGHT 7' >headers/right.h
+    tune_k kernels
+    expect "includes: found, nested, guarded" 0
+    tune_k kernels
+    same "the same text is the same kernel" "A=" "$(rows csv get default | cut -c 1-2)"
+    ln -s ../headers kernels
+    cd kernels || return
+    tune_k .
+    same "in another folder, too" "A=" "$(rows csv get default | cut -c 1-2)"
+    cd "$work" || return
+    sed -i 's/return 3/return 2/' headers/value.h
+    tune_k kernels
+    expect "a changed file gives other results" 6
+    same "and another kernel" "-" "$(rows csv get default)"
+    echo '#define RIGHT 6' >headers/right.h
+    tune_k kernels
+    expect "so does one that the reference includes" 0
+    echo '#include "nothing.h"' >kernels/deep/second.h
+    tune_k kernels --verbose
+    expect "a missing file is the compiler's to refuse" 6 "nothing.h"
+    printf '#pragma once\nint first(void) { return nothing; }\n' >kernels/deep/second.h
+    tune_k kernels --verbose
+    expect "an error is where it is" 6 "around line 2 of deep/second.h:"
+    sed -i 's/first() + A/nothing/' kernels/k.cl
+    echo 'int first(void) { return 4; }' >kernels/deep/second.h
+    tune_k kernels --verbose
+    expect "and behind includes" 6 "around line 4 of k.cl:"
+}
+
+test_include_fields() {
+    mkdir -p headers others
+    { echo '#include "factor.h"' && sed 's/factor \* x/FACTOR * &/' "$data/faulty.cl"; } >faulty.cl
+    echo '#define FACTOR 1' | tee headers/factor.h >others/factor.h
+    narrow="c['TuningParameters'][0]['Values'] = ['none']
+c['TuningParameters'][2]['Values'] = [8]
+del c['TuningParameters'][1]['Default']"
+    spec same.json "$narrow
+k['CompilerOptions'] = k['ReferenceKernel']['CompilerOptions'] = ['-I', 'headers']"
+    spec others.json "$narrow
+k['CompilerOptions'], k['ReferenceKernel']['CompilerOptions'] = ['-I headers'], ['-I others']"
+    on tune-kernel others.json --format csv
+    expect "T1: includes of kernel and reference" 0
+    echo '#define FACTOR 2' >headers/factor.h
+    on tune-kernel others.json --format csv
+    expect "T1: those of the reference are its own" 6
+    same "T1: a changed file makes another kernel" "-" "$(rows csv get default)"
+    on tune-kernel same.json --format csv
+    expect "T1: both include the same file" 0
+}
+
+run_groups files faults spec_fields options local includes include_fields examples crashes killed wisdom

@@ -10,11 +10,11 @@ import re
 import sys
 
 ROOT = pathlib.Path(sys.argv[1])
-VALUES = {"common", "text", "number", "caps", "source", "wisdom", "wisdom_file", "cache_entry",
+VALUES = {"common", "text", "number", "caps", "directive", "source", "wisdom", "wisdom_file", "cache_entry",
           "problem", "problem_text", "problem_fields", "config", "space", "budget", "select", "spec", "element",
           "reference", "reference_blockwise", "reference_compare", "value", "expression", "expression_scan",
           "expression_tree", "expression_parse", "random", "points", "points_build", "points_enumerate",
-          "search", "search_plain", "search_greedy", "search_seeded", "kernel_data", "kernel_spec",
+          "search", "search_plain", "search_greedy", "search_seeded", "kernel_data", "kernel_source", "kernel_spec",
           "kernel_wisdom"}
 QUOTED = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 ANGLED = re.compile(r"^\s*#\s*include\s*<([^>]+)>", re.M)

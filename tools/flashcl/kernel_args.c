@@ -313,6 +313,21 @@ static int read_argument(const struct reader *reader, const char *text)
     return read_words(reader, text, close + 1, argument);
 }
 
+// ---- Sources ----------------------------------------------------------------------------------
+
+// The file without its folder, so that wisdom holds in whatever folder the command runs.
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static int read_source(const struct reader *reader, const char *path, const char **source)
+{
+    return kernel_job_read_source(reader->job, path, file_name(path), reader->job->spec.options,
+                                  source, reader->reason, reader->size);
+}
+
 // ---- The whole --------------------------------------------------------------------------------
 
 static int read_reference(const struct reader *reader, const struct kernel_args *args)
@@ -330,8 +345,7 @@ static int read_reference(const struct reader *reader, const struct kernel_args 
     return read_sizes(reader, "reference-global", args->reference_global, reference->global) &&
            read_sizes(reader, "reference-local", args->reference_local, reference->local) &&
            (args->reference_file == NULL ||
-            kernel_job_read_source(reader->job, args->reference_file, &reference->source,
-                                   reader->reason, reader->size));
+            read_source(reader, args->reference_file, &reference->source));
 }
 
 int kernel_args_read(const struct kernel_args *args, const char *path, struct kernel_job *job,
@@ -343,7 +357,7 @@ int kernel_args_read(const struct kernel_args *args, const char *path, struct ke
         return refuse(&reader, "--kernel is missing: the name of the __kernel function");
     }
     spec->name = kernel_job_text(job, args->kernel);
-    spec->file = kernel_job_text(job, path);
+    spec->file = kernel_job_text(job, file_name(path));
     spec->global_groups = args->groups;
     if (args->compiler_options != NULL) {
         spec->options = kernel_job_text(job, args->compiler_options);
@@ -351,8 +365,8 @@ int kernel_args_read(const struct kernel_args *args, const char *path, struct ke
     if (args->standard != NULL) {
         job->standard = kernel_job_text(job, args->standard);
     }
-    if (!kernel_job_read_source(job, path, &spec->source, reason, size) ||
-        !read_space(&reader, args) || !read_sizes(&reader, "global", args->global, spec->global) ||
+    if (!read_source(&reader, path, &spec->source) || !read_space(&reader, args) ||
+        !read_sizes(&reader, "global", args->global, spec->global) ||
         !read_sizes(&reader, "local", args->local, spec->local)) {
         return 0;
     }

@@ -31,8 +31,8 @@ static int read_job(struct kernel_command *command)
     }
     int good = is_json(path)
                    ? kernel_json_read(path, &command->job, reason, sizeof(reason)) &&
-                         kernel_job_read_source(&command->job, path, &command->description, reason,
-                                                sizeof(reason))
+                         kernel_job_read_text(&command->job, path, &command->description, reason,
+                                              sizeof(reason))
                    : kernel_args_read(&command->args, path, &command->job, reason, sizeof(reason));
     return good ? EXIT_OK : options_usage(&verb_tune_kernel, "%s", reason);
 }

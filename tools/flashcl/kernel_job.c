@@ -90,17 +90,23 @@ static char *read_file(struct kernel_job *job, const char *path, size_t *length,
     return bytes;
 }
 
-int kernel_job_read_source(struct kernel_job *job, const char *path, const char **source,
-                           char *reason, size_t size)
+int kernel_job_read_text(struct kernel_job *job, const char *path, const char **text, char *reason,
+                         size_t size)
 {
     size_t length;
-    char *text = read_file(job, path, &length, reason, size);
-    if (text != NULL && strlen(text) != length) {
-        snprintf(reason, size, "%s holds a 0 byte: it is no source text", path);
+    *text = read_file(job, path, &length, reason, size);
+    return *text != NULL;
+}
+
+int kernel_job_read_source(struct kernel_job *job, const char *path, const char *file,
+                           const char *options, const char **source, char *reason, size_t size)
+{
+    char *text;
+    if (fcl_kernel_source_read(path, file, options, &text, reason, size) != FCL_OK) {
         return 0;
     }
-    *source = text;
-    return text != NULL;
+    *source = kernel_job_own(job, text);
+    return 1;
 }
 
 static int fits_type(enum npy_type type, enum fcl_scalar scalar)

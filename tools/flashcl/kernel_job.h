@@ -37,9 +37,13 @@ struct fcl_kernel_argument *kernel_job_argument(struct kernel_job *job);
 // The argument of this name; NULL where there is none.
 struct fcl_kernel_argument *kernel_job_find(const struct kernel_job *job, const char *name);
 
-// Reads the kernel source; its name in messages is the file's. Returns 1, or 0 with a reason.
-int kernel_job_read_source(struct kernel_job *job, const char *path, const char **source,
-                           char *reason, size_t size);
+// Reads a file that is a text. Returns 1, or 0 with a reason.
+int kernel_job_read_text(struct kernel_job *job, const char *path, const char **text, char *reason,
+                         size_t size);
+
+// Reads a kernel source and what it includes, as fcl_kernel_source_read does.
+int kernel_job_read_source(struct kernel_job *job, const char *path, const char *file,
+                           const char *options, const char **source, char *reason, size_t size);
 
 // Reads the bytes of a vector: a .npy file whose element type is the argument's, or a raw file.
 int kernel_job_read_bytes(struct kernel_job *job, const char *path, struct fcl_element_type type,

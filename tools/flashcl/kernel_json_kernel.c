@@ -244,10 +244,11 @@ static int read_compiler_options(const struct json_reader *reader, const json_t 
 }
 
 static int read_file(const struct json_reader *reader, const char *where, const char *file,
-                     const char **source)
+                     const char *options, const char **source)
 {
     char why[256];
-    return kernel_job_read_source(reader->job, json_path(reader, file), source, why, sizeof(why))
+    return kernel_job_read_source(reader->job, json_path(reader, file), file, options, source, why,
+                                  sizeof(why))
                ? 1
                : json_refuse(reader, where, "KernelFile: %s", why);
 }
@@ -273,7 +274,9 @@ static int read_reference(const struct json_reader *reader, const json_t *object
     }
     reference->name = kernel_job_text(reader->job, name);
     reader->job->has_reference = 1;
-    return file == NULL || read_file(reader, where, file, &reference->source);
+    // In the same file, too, its options may find other files to include.
+    return read_file(reader, where, file != NULL ? file : reader->job->spec.file,
+                     reference->options, &reference->source);
 }
 
 static int read_arguments(const struct json_reader *reader, const json_t *object)
@@ -334,5 +337,6 @@ int kernel_json_read_kernel(const struct json_reader *reader, const json_t *obje
            read_size_type(reader, object, where, &spec->global_groups) &&
            read_sizes(reader, object, where, "GlobalSize", spec->global) &&
            read_sizes(reader, object, where, "LocalSize", spec->local) &&
-           read_file(reader, where, file, &spec->source) && read_arguments(reader, object);
+           read_file(reader, where, file, spec->options, &spec->source) &&
+           read_arguments(reader, object);
 }
