@@ -4,6 +4,14 @@
 # Needs an OpenCL device; FILTER runs only the groups whose name contains it.
 . "$(dirname "$0")/common.sh"
 
+bench_columns="problem device driver impl config status median_ms min_ms spread gflops bytes"
+bench_columns="$bench_columns byte_ratio error clock build_ms plan_ms fraction_of_peak roof intensity copies launches"
+
+# one_line: what the last run printed as rows, on one line.
+one_line() {
+    tr '\n' ' ' | sed 's/ $//'
+}
+
 test_bench() {
     on bench --impl fused,unfused --format json 'fwd q64 d64' 'fwd h2 q96 d32 f16 causal-br'
     expect "bench in JSON" 0

@@ -256,14 +256,6 @@ test_run() {
     expect "pretending to be a GPU" 0
 }
 
-bench_columns="problem device driver impl config status median_ms min_ms spread gflops bytes"
-bench_columns="$bench_columns byte_ratio error clock build_ms plan_ms fraction_of_peak roof intensity copies launches"
-
-# one_line: what the last run printed as rows, on one line.
-one_line() {
-    tr '\n' ' ' | sed 's/ $//'
-}
-
 test_check() {
     on check --impl fused,unfused --format json 'fwd q33 k65 d64 lse'
     expect "check" 0
