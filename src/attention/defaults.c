@@ -171,38 +171,37 @@ static int generic_default(const struct fcl_problem *p, const struct fcl_caps *c
     return 1;
 }
 
-// Shapes of the mma tile: block_m, block_n, items. 32 rows a warp are best where the output leaves
+// Shapes of the mma tile: block_m, block_n, items, and stages where keys are split: then there are
+// fewer groups, which need more keys on their way. 32 rows a warp are best where the output leaves
 // registers for them: each piece of K and V that a warp reads then serves two products. A handful
-// of rows gets one warp, up to 64 rows four; these with one stage where there is no room for that.
-// Scores that are changed one by one need registers, too: blocks of 128 keys take twice the time of
-// 64 where a bias of f32 is added. Measured on an H200.
+// of rows gets one warp, up to 64 rows four. Scores that are changed one by one need registers,
+// too: blocks of 128 keys take twice the time of 64 where a bias of f32 is added. Measured on an
+// H200.
 static int mma_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
                        struct fcl_config *c)
 {
-    static const int few[][3] = {{FEW_ROWS, 64, 32}, {64, 64, 128}};
-    static const int shapes[][3] = {
-        {128, 128, 128}, {128, 64, 128}, {128, 32, 128}, {128, 64, 256},
-        {64, 64, 128},   {64, 32, 128},  {64, 16, 128},  {16, 16, 32},
+    enum { HANDFUL, FEW = 2, MANY = 4 }; // where the shapes for so many rows begin
+    static const int shapes[][4] = {
+        {FEW_ROWS, 64, 32, 2}, {FEW_ROWS, 32, 32, 2}, {64, 64, 128, 2},  {64, 64, 128, 1},
+        {128, 128, 128, 1},    {128, 64, 128, 1},     {128, 32, 128, 1}, {128, 64, 256, 1},
+        {64, 64, 128, 1},      {64, 32, 128, 1},      {64, 16, 128, 1},  {16, 16, 32, 1},
     };
     static const int slices[] = {1, 2, 4};
     const int packed = fcl_rows_packed(FCL_FAMILY_NVIDIA_MMA, p);
+    const size_t visits = p->softcap > 0 || p->alibi || p->bias || p->visible;
     const int64_t have = hinted_rows(p, packed);
-    const size_t first = have > 0 && have <= FCL_FEW_ROWS ? 2 : 0; // shapes before the others
-    const size_t count = first + FCL_COUNT(shapes), shape = try % count;
-    const int *s = shape < first ? few[have > FEW_ROWS || shape > 0] : shapes[shape - first];
-    if (s == shapes[0] && (p->softcap > 0 || p->alibi || p->bias || p->visible))
-        s = shapes[1];
+    const size_t first = have == 0 || have > FCL_FEW_ROWS ? MANY : have > FEW_ROWS ? FEW : HANDFUL;
+    const size_t count = FCL_COUNT(shapes) - first, shape = first + try % count;
+    const int *s = shapes[shape + (shape == MANY ? visits : 0)];
     *c = (struct fcl_config){.family = FCL_FAMILY_NVIDIA_MMA,
                              .block_m = s[0],
                              .block_n = s[1],
                              .items = s[2],
-                             .stages = 1,
                              .packed = packed};
     if (try < FCL_COUNT(slices) * count)
         c->dv_split = slices[try / count];
     c->splits = hinted_splits(p, caps, c);
-    if (shape < first && c->splits > 1) // fewer groups, which need more keys on their way
-        c->stages = 2 - (int)shape;
+    c->stages = c->splits > 1 ? s[3] : 1;
     return c->dv_split > 0;
 }
 

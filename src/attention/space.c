@@ -295,10 +295,15 @@ static enum fcl_status limit_generic(const struct fcl_config *c, const struct fc
     return FCL_OK;
 }
 
-// By ptxas: what finding rows in pages takes, with two stages half as many again; and what an
-// item's tiles may take of 255, since the loop needs the others.
-#define MMA_PAGES 32
-#define MMA_REGISTERS 200
+#define MMA_REGISTERS 200 // what an item's tiles may take of 255, since the loop needs the others
+
+// Finding rows in pages takes registers, too: for 32 rows of a block, with two stages for two
+// blocks, and for each copy of an item. Fits what ptxas spills and does not.
+static int mma_page_registers(const struct fcl_config *c, const struct fcl_problem *p)
+{
+    const int copies = c->block_n * (mma_row(p->head_dim_qk) / 4) / c->items;
+    return (int)fcl_div_up(c->block_n, 32) * (4 + 8 * c->stages) + 3 * copies / 4;
+}
 
 // Registers of an item's tiles: 2 x 32-bit accumulators of 16 x 8 a row tile. Of rows of Q that
 // stay a quarter counts: nothing else is alive when they are many (by ptxas).
@@ -308,7 +313,7 @@ static int mma_registers(const struct fcl_config *c, const struct fcl_problem *p
     const int64_t out = p->pass == FCL_PASS_FORWARD ? fcl_div_up(p->head_dim_v, c->dv_split) : 0;
     const int tiles = row_tiles * (int)(c->block_n / 2 + mma_row(out) +
                                         (c->held ? mma_row(p->head_dim_qk) / 8 : 0));
-    return tiles + (p->page ? MMA_PAGES * (1 + c->stages) / 2 : 0);
+    return tiles + (p->page ? mma_page_registers(c, p) : 0);
 }
 
 static enum fcl_status limit_mma(const struct fcl_config *c, const struct fcl_problem *p,
