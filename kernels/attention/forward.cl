@@ -10,9 +10,10 @@
 //
 // FlashAttention-2 (Dao 2023), algorithm 1, with the key blocks from the last to the first: blocks that need a
 // mask come first. Packed, the query heads that share a key head are rows of one block; split, a program walks a
-// part of the keys; combine.cl joins the parts, or the program that is done last. Where hardware multiplies while other items do the softmax
-// (FCL_TILE_OVERLAP) the loop is turned by half a step: scores of a block, or of the next rows, start before the
-// product of the block before them. No barrier, no vendor and no data layout appear in this file: they are the tile's.
+// part of the keys; combine.cl joins the parts, or the program that is done last. Where hardware multiplies while
+// other items do the softmax (FCL_TILE_OVERLAP) the loop is turned by half a step: scores of a block, or of the
+// next rows, start before the product of the block before them. No barrier, no vendor and no data layout appear in
+// this file: they are the tile's.
 #include "lib/config.clh"
 #include "lib/types.clh"
 #include "lib/mask.clh"
