@@ -23,21 +23,17 @@ FCL_PASTE(FCL_KERNEL, _combine)(global const float *parts, global void *o, globa
     fcl_join j = join_start();
     float x = 0.0f;
     for (int first = 0; first < a->splits; first += FCL_PARTS_AT_ONCE) {
-        const float top = j.top;
-        float own[FCL_PARTS_AT_ONCE], own_lse[FCL_PARTS_AT_ONCE];
+        float own[FCL_PARTS_AT_ONCE], weight[FCL_PARTS_AT_ONCE];
 #pragma unroll
         for (int n = 0; n < FCL_PARTS_AT_ONCE; n++) {
             const int s = min(first + n, a->splits - 1);
-            own_lse[n] = first + n < a->splits ? part_lse[s * a->lse_split] : -INFINITY;
+            weight[n] = first + n < a->splits ? part_lse[s * a->lse_split] : -INFINITY;
             own[n] = parts[s * a->o_split + element];
         }
+        x *= join_more(&j, weight, FCL_PARTS_AT_ONCE);
 #pragma unroll
         for (int n = 0; n < FCL_PARTS_AT_ONCE; n++)
-            join_raise(&j, own_lse[n]);
-        x *= join_shrink(&j, top);
-#pragma unroll
-        for (int n = 0; n < FCL_PARTS_AT_ONCE; n++)
-            x += join_part(join_weigh(&j, own_lse[n]), own[n]);
+            x += join_part(weight[n], own[n]);
     }
     const long at = a->o_start + head / a->heads * a->o_batch + head % a->heads * a->o_head + query * a->o_row +
                     d * (FCL_STRIDED ? a->o_col : 1);

@@ -21,9 +21,6 @@
 #include "lib/sequence.clh"
 #include "lib/score.clh"
 #include "lib/terms.clh"
-#if FCL_SPLITS > 1
-#include "lib/join.clh"
-#endif
 #include "tile/tile.clh"
 #include "lib/steps.clh"
 #if FCL_ALIBI
