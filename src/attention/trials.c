@@ -195,18 +195,6 @@ static enum fcl_status verify(struct fcl_trials *t, const struct fcl_plan *plan,
 
 // ---- timing
 
-struct timed_launch {
-    const struct fcl_plan *plan;
-    const struct fcl_attention_args *args;
-};
-
-static enum fcl_status launch_timed(void *user, cl_command_queue queue, cl_event *first,
-                                    cl_event *last)
-{
-    const struct timed_launch *timed = user;
-    return fcl_plan_launch(timed->plan, queue, timed->args, 0, NULL, first, last);
-}
-
 // Launches that take arguments in turn.
 struct turns {
     const struct fcl_plan *plan;
@@ -218,9 +206,9 @@ static enum fcl_status launch_in_turn(void *user, cl_command_queue queue, cl_eve
                                       cl_event *last)
 {
     struct turns *turns = user;
-    struct timed_launch timed = {turns->plan, turns->args[turns->next]};
+    const struct fcl_attention_args *args = turns->args[turns->next];
     turns->next = (turns->next + 1) % turns->count;
-    return launch_timed(&timed, queue, first, last);
+    return fcl_plan_launch(turns->plan, queue, args, 0, NULL, first, last);
 }
 
 static enum fcl_status read_options(fcl_device *device, const struct fcl_timing_options *given,
@@ -269,12 +257,13 @@ enum fcl_status fcl_attention_time(const fcl_plan *plan,
 static enum fcl_status measure(struct fcl_trials *t, const struct fcl_plan *plan, double best_ms,
                                struct fcl_timing *timing)
 {
-    struct timed_launch timed = {plan, &t->bench.args};
+    const struct fcl_attention_args *const args = &t->bench.args;
+    struct turns turns = {plan, &args, 1, 0};
     double probe;
-    const enum fcl_status status = fcl_timing_probe(t->device, launch_timed, &timed, &probe);
+    const enum fcl_status status = fcl_timing_probe(t->device, launch_in_turn, &turns, &probe);
     if (status || probe <= HOPELESS * best_ms)
         return status ? status
-                      : fcl_timing_measure(t->device, launch_timed, &timed,
+                      : fcl_timing_measure(t->device, launch_in_turn, &turns,
                                            fcl_timing_options(.samples = 5), timing);
     *timing = (struct fcl_timing){.median_ms = probe,
                                   .min_ms = probe,
@@ -313,11 +302,12 @@ static enum fcl_status compare_plans(struct fcl_trials *t, struct fcl_plan *cons
                                      size_t count, struct fcl_timing *timings)
 {
     double medians[FCL_TRIALS_COMPARED][FINAL_ROUNDS];
+    const struct fcl_attention_args *const args = &t->bench.args;
     for (int round = 0; round < FINAL_ROUNDS; round++)
         for (size_t i = 0; i < count; i++) {
-            struct timed_launch timed = {plans[i], &t->bench.args};
+            struct turns turns = {plans[i], &args, 1, 0};
             const enum fcl_status status = fcl_timing_measure(
-                t->device, launch_timed, &timed, fcl_timing_options(.samples = 3), &timings[i]);
+                t->device, launch_in_turn, &turns, fcl_timing_options(.samples = 3), &timings[i]);
             if (status)
                 return status;
             medians[i][round] = timings[i].median_ms;
