@@ -3,7 +3,7 @@
 #include "space.h"
 
 #define ROW_LIMIT 8          // rows up to which the row family is the faster one on a CPU
-#define KEYS_OF_PART 512     // fewer are not worth the second kernel
+#define KEYS_OF_PART 512     // fewer are not worth joining
 #define FEW_ROWS 16          // rows whose parts are cheap to join
 #define PARTS 128            // at most
 #define SHORT_ROWS 512       // of a head, for which causal blocks of 192 are too coarse

@@ -28,7 +28,7 @@ static enum fcl_status choose(const struct fcl_problem *problem, const struct fc
         return status;
     if (!given)
         config->splits = 1;
-    if (config->splits > 1 && !fcl_config_joins(config))
+    if (fcl_config_kernels(config, FCL_FUSED) > 1)
         return fcl_fail(reason, size, FCL_UNSUPPORTED,
                         "config.splits is %d: a kernel that needs a second one to join its results "
                         "is not generated; allowed is 1",

@@ -331,7 +331,7 @@ static enum fcl_status prepare_grid(const struct fcl_problem *p, const struct fc
     const uint64_t keys = (uint64_t)fcl_div_up(fcl_max(s->k_len, 1), c->block_n);
     launch->row_groups = rows;
     launch->groups = rows * (uint64_t)c->dv_split * (uint64_t)launch->args.splits;
-    if (launch->split && fcl_config_joins(c))
+    if (fcl_config_joins(c))
         launch->part_bytes = with_marks(launch->part_bytes, launch->groups);
     launch->score_groups = rows * keys;
     launch->score_bytes = fcl_score_bytes(p, c, s);

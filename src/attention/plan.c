@@ -45,9 +45,7 @@ static void name_kernels(const struct fcl_plan *plan, char names[FCL_PROGRAM_KER
     static const char *const unfused[] = {"_scores", "_softmax", "_product"};
     static const char *const fused[] = {"", "_combine"};
     const int is_unfused = plan->implementation == FCL_UNFUSED;
-    const int count = is_unfused                                                    ? 3
-                      : plan->config.splits > 1 && !fcl_config_joins(&plan->config) ? 2
-                                                                                    : 1;
+    const int count = fcl_config_kernels(&plan->config, plan->implementation);
     for (int i = 0; i < count; i++) {
         snprintf(names[i], 256, "%s%s", plan->label, (is_unfused ? unfused : fused)[i]);
         request->kernels[i] = names[i];

@@ -414,6 +414,13 @@ int fcl_config_joins(const struct fcl_config *config)
     return config->family == FCL_FAMILY_NVIDIA_MMA && config->splits > 1;
 }
 
+int fcl_config_kernels(const struct fcl_config *config, enum fcl_implementation implementation)
+{
+    if (implementation == FCL_UNFUSED)
+        return 3;
+    return config->splits > 1 && !fcl_config_joins(config) ? 2 : 1;
+}
+
 enum fcl_status fcl_config_unfused(const struct fcl_config *config, char *reason, size_t size)
 {
     REQUIRE(config->family != FCL_FAMILY_NVIDIA_MMA && config->family != FCL_FAMILY_NVIDIA_WGMMA,

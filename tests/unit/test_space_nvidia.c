@@ -164,6 +164,25 @@ static void a_generated_kernel_has_a_mark(void **state)
     fcl_generated_free(&generated);
 }
 
+// It joins the parts of split keys itself, other families need a second kernel.
+static void kernels_are_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *config;
+        enum fcl_implementation implementation;
+        int kernels;
+    } rows[] = {{"nvidia_mma_m16n64w32g1s4", FCL_FUSED, 1},
+                {"nvidia_wgmma_m128n64w384t2s4", FCL_FUSED, 2},
+                {"row_m2n32l4k4c4g1s3", FCL_FUSED, 2},
+                {"row_m2n32l4k4c4g1", FCL_FUSED, 1},
+                {"generic_m16n16w64r4d16", FCL_UNFUSED, 3}};
+    for (size_t i = 0; i < FCL_COUNT(rows); i++) {
+        const struct fcl_config config = test_config(rows[i].config);
+        assert_int_equal(fcl_config_kernels(&config, rows[i].implementation), rows[i].kernels);
+    }
+}
+
 static void its_space_is_worth_searching(void **state)
 {
     (void)state;
@@ -183,6 +202,7 @@ int main(void)
         cmocka_unit_test(local_memory_holds_q_k_and_v),
         cmocka_unit_test(unfused_kernels_are_of_another_family),
         cmocka_unit_test(a_generated_kernel_has_a_mark),
+        cmocka_unit_test(kernels_are_counted),
         cmocka_unit_test(its_space_is_worth_searching),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,8 +8,9 @@
 // ---- Values -----------------------------------------------------------------------------------
 
 static void complete_side(const struct explanation *e, struct explanation_side *side,
-                          enum fcl_implementation implementation, int launches)
+                          enum fcl_implementation implementation)
 {
+    const int launches = fcl_config_kernels(&e->config, implementation);
     if (implementation == FCL_UNFUSED && e->problem->pass == FCL_PASS_STATISTICS) {
         *side = (struct explanation_side){NAN, NAN, 0, {NAN, NAN, NAN, NULL}};
         return; // there is none
@@ -27,12 +28,6 @@ static int64_t outgrows(const struct explanation *e, uint64_t bytes)
     return bytes > 0 ? traffic_outgrows(e->problem, bytes) : 0;
 }
 
-// Whether a second kernel joins the parts of split keys.
-static int joins_afterwards(const struct explanation *e)
-{
-    return e->origin != NULL && e->config.splits > 1 && e->config.family != FCL_FAMILY_NVIDIA_MMA;
-}
-
 void explanation_complete(struct explanation *e)
 {
     e->operations = traffic_operations(e->problem);
@@ -42,8 +37,8 @@ void explanation_complete(struct explanation *e)
     e->cache_n = outgrows(e, e->caps->cache_bytes);
     e->buffer_n = outgrows(e, e->caps->allocation_bytes);
     e->memory_n = outgrows(e, e->caps->global_bytes);
-    complete_side(e, &e->fused, FCL_FUSED, joins_afterwards(e) ? 2 : 1);
-    complete_side(e, &e->unfused, FCL_UNFUSED, 3);
+    complete_side(e, &e->fused, FCL_FUSED);
+    complete_side(e, &e->unfused, FCL_UNFUSED);
     if (e->origin == NULL ||
         fcl_config_budget(&e->config, e->problem, &e->budget, NULL, 0) != FCL_OK) {
         memset(&e->budget, 0, sizeof(e->budget));
