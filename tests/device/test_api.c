@@ -223,17 +223,6 @@ struct launch {
     struct fcl_attention_args args;
 };
 
-static cl_mem make_buffer(size_t bytes)
-{
-    cl_int code;
-    void *zeros = calloc(1, bytes);
-    cl_mem buffer = clCreateBuffer(opencl.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes,
-                                   zeros, &code);
-    assert_int_equal(code, CL_SUCCESS);
-    free(zeros);
-    return buffer;
-}
-
 // b2 h4/2 q8 k16 d32 f32 with lse: every buffer exactly as large as needed.
 static void make_launch(struct launch *l)
 {
@@ -241,11 +230,11 @@ static void make_launch(struct launch *l)
     assert_int_equal(fcl_problem_parse("fwd b2 h4/2 q8 k16 d32 lse causal-br", &problem, NULL, 0),
                      FCL_OK);
     l->plan = test_plan(&opencl, &problem, FCL_FUSED, NULL);
-    l->q = make_buffer(2 * 4 * 8 * 32 * 4);
-    l->k = make_buffer(2 * 2 * 16 * 32 * 4);
-    l->v = make_buffer(2 * 2 * 16 * 32 * 4);
-    l->o = make_buffer(2 * 4 * 8 * 32 * 4);
-    l->lse = make_buffer(2 * 4 * 8 * 4);
+    l->q = test_opencl_zeros(&opencl, 2 * 4 * 8 * 32 * 4);
+    l->k = test_opencl_zeros(&opencl, 2 * 2 * 16 * 32 * 4);
+    l->v = test_opencl_zeros(&opencl, 2 * 2 * 16 * 32 * 4);
+    l->o = test_opencl_zeros(&opencl, 2 * 4 * 8 * 32 * 4);
+    l->lse = test_opencl_zeros(&opencl, 2 * 4 * 8 * 4);
     l->args = (struct fcl_attention_args){.struct_size = sizeof l->args,
                                           .shape = {2, 4, 2, 8, 16},
                                           .q = {.buffer = l->q},
@@ -413,7 +402,8 @@ static void workspace_is_demanded(void **state)
     assert_true(bytes == (size_t)4398046511104);
     assert_int_equal(fcl_plan_workspace_size(fused, &huge, &bytes), FCL_OK);
     assert_int_equal(bytes, 0);
-    cl_mem buffer = make_buffer(2 * 64 * 16 * 2), small = make_buffer(100);
+    cl_mem buffer = test_opencl_zeros(&opencl, 2 * 64 * 16 * 2),
+           small = test_opencl_zeros(&opencl, 100);
     struct fcl_attention_args args = {.struct_size = sizeof args, .shape = shape};
     args.q.buffer = args.k.buffer = args.v.buffer = args.o.buffer = buffer;
     expect_error(fcl_attention_enqueue(plan, opencl.queue, &args, 0, NULL, NULL),
@@ -560,7 +550,7 @@ static void plans_are_shared_by_threads(void **state)
         ones[i] = 1.0f;
     clEnqueueWriteBuffer(opencl.queue, l.v, CL_TRUE, 0, sizeof ones, ones, 0, NULL, NULL);
     for (int i = 0; i < 4; i++) {
-        workers[i] = (struct worker){&l, make_buffer(sizeof result), 0};
+        workers[i] = (struct worker){&l, test_opencl_zeros(&opencl, sizeof result), 0};
         assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
     }
     for (int i = 0; i < 4; i++) {

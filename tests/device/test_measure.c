@@ -289,25 +289,15 @@ struct planned {
     struct fcl_attention_args args;
 };
 
-static cl_mem make_zeros(size_t bytes)
-{
-    cl_int code;
-    void *zeros = calloc(1, bytes);
-    cl_mem buffer = clCreateBuffer(opencl.context, CL_MEM_COPY_HOST_PTR, bytes, zeros, &code);
-    assert_int_equal(code, CL_SUCCESS);
-    free(zeros);
-    return buffer;
-}
-
 static void make_planned(struct planned *p)
 {
     struct fcl_problem problem;
     assert_int_equal(fcl_problem_parse("fwd h4/2 q8 k16 d32 lse causal-br", &problem, NULL, 0),
                      FCL_OK);
     p->plan = test_plan(&opencl, &problem, FCL_FUSED, NULL);
-    p->zeros = make_zeros(4 * 8 * 32 * 4);
-    p->o = make_zeros(4 * 8 * 32 * 4);
-    p->lse = make_zeros(4 * 8 * 4);
+    p->zeros = test_opencl_zeros(&opencl, 4 * 8 * 32 * 4);
+    p->o = test_opencl_zeros(&opencl, 4 * 8 * 32 * 4);
+    p->lse = test_opencl_zeros(&opencl, 4 * 8 * 4);
     p->args =
         *fcl_attention_args(.shape = {1, 4, 2, 8, 16}, .q.buffer = p->zeros, .k.buffer = p->zeros,
                             .v.buffer = p->zeros, .o.buffer = p->o, .lse = p->lse);

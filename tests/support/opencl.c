@@ -73,3 +73,14 @@ void test_opencl_close(struct test_opencl *opencl)
         clReleaseContext(opencl->context);
     memset(opencl, 0, sizeof *opencl);
 }
+
+cl_mem test_opencl_zeros(const struct test_opencl *opencl, size_t bytes)
+{
+    cl_int code;
+    void *zeros = calloc(1, bytes);
+    cl_mem buffer = clCreateBuffer(opencl->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes,
+                                   zeros, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    free(zeros);
+    return buffer;
+}

@@ -24,4 +24,7 @@ void test_opencl_close(struct test_opencl *opencl);
 // The same device again with other options.
 void test_opencl_reopen(struct test_opencl *opencl, const struct fcl_device_options *options);
 
+// A buffer of so many zeros; the caller releases it.
+cl_mem test_opencl_zeros(const struct test_opencl *opencl, size_t bytes);
+
 #endif
