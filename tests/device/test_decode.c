@@ -9,15 +9,16 @@
 static struct test_opencl opencl;
 
 // Configurations that pack heads and split keys, one a usable family. Returns how many.
-static int packed_configs(const struct fcl_problem *problem, char configs[TEST_CONFIGS][96])
+static int packed_configs(const struct fcl_problem *problem, int splits,
+                          char configs[TEST_CONFIGS][96])
 {
     const struct fcl_caps *caps = fcl_device_caps(opencl.device);
     const int lanes = caps->float_width >= 16 ? 16 : caps->float_width >= 8 ? 8 : 4;
     char all[TEST_CONFIGS][96];
-    snprintf(all[0], 96, "generic_m16n16w64r4d16g1s3");
-    snprintf(all[1], 96, "vector_m%dn32l%dk4c4g1s3", lanes, lanes);
-    snprintf(all[2], 96, "row_m4n32l%dk2c2g1s3", lanes);
-    snprintf(all[3], 96, "nvidia_mma_m16n64w32g1s3");
+    snprintf(all[0], 96, "generic_m16n16w64r4d16g1s%d", splits);
+    snprintf(all[1], 96, "vector_m%dn32l%dk4c4g1s%d", lanes, lanes, splits);
+    snprintf(all[2], 96, "row_m4n32l%dk2c2g1s%d", lanes, splits);
+    snprintf(all[3], 96, "nvidia_mma_m16n64w32g1s%d", splits);
     int count = 0;
     for (int i = 0; i < TEST_CONFIGS; i++) {
         struct fcl_config config;
@@ -56,7 +57,7 @@ static void check_everywhere(const char *features)
     struct fcl_problem problem;
     snprintf(text, sizeof text, "fwd q1 d16 %s", features);
     assert_int_equal(fcl_problem_parse(text, &problem, NULL, 0), FCL_OK);
-    const int count = packed_configs(&problem, configs);
+    const int count = packed_configs(&problem, 3, configs);
     for (int c = 0; c < count; c++)
         check_ratios(features, configs[c]);
 }
@@ -73,6 +74,23 @@ static void every_ratio_of_heads_in_halves(void **state)
 {
     (void)state;
     check_everywhere("f16 lse");
+}
+
+// More parts than are joined at once, the last ones fewer: what was added up shrinks.
+static void many_parts(void **state)
+{
+    (void)state;
+    static const char *const problems[] = {"fwd b2 h6/2 q3 k1400 d16 causal-br lse",
+                                           "fwd b2 h6/2 q3 k1400 d16 f16 causal-br lse"};
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        char configs[TEST_CONFIGS][96];
+        struct test_attention a;
+        test_attention_init(&a, problems[i]);
+        const int count = packed_configs(&a.problem, 21, configs);
+        for (int c = 0; c < count; c++)
+            test_attention_with(&opencl, &a, FCL_FUSED, configs[c]);
+        test_attention_free(&a);
+    }
 }
 
 // What the library chooses for one to sixteen queries over keys that are worth splitting.
@@ -97,6 +115,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_ratio_of_heads),
         cmocka_unit_test(every_ratio_of_heads_in_halves),
+        cmocka_unit_test(many_parts),
         cmocka_unit_test(choices_are_right),
     };
     if (!test_opencl_open(&opencl, NULL))
