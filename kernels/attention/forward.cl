@@ -59,7 +59,7 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
     const fcl_view keys = view_k(a, &w, k), values = view_v(a, &w, v);
     if (w.first < w.last) // a part of the keys may be empty
         tile_walk_start(&t, keys, values, block_at(a, &w, FCL_ASCENDING ? w.first : w.last - 1));
-    tile_left_load(&t, &left, view_q(a, &w, q), FCL_DTYPE_Q, FCL_HEAD_QK, w.row, rows, a->unit);
+    tile_left_load(&t, &left, view_q(a, &w, q), FCL_DTYPE_Q, FCL_HEAD_QK, w.row, rows, a->unit, a->unit_size);
 #if FCL_PAGED
     tile_pages(&t, a, &w);
 #endif
@@ -84,15 +84,23 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
 #endif
         tile_walk(&t, keys, values, &w, b);
         tile_scores(&t, &s, &left, keys, FCL_DTYPE_K, FCL_HEAD_QK, a, &w, b FCL_SLOPE(slope) FCL_TERM(&terms));
+        fcl_rows top[FCL_BANDS];
 #pragma unroll
-        for (int band = 0; band < FCL_BANDS; band++) {
-            const fcl_rows top = tile_top(&t, &s, band);
-            if (softmax_grows(&t, &x[band], top)) {
-                const fcl_rows shrink = softmax_move(&x[band], top);
-                if (!FCL_STATISTICS)
-                    tile_out_rescale(&t, &out, band, shrink);
-            }
-            softmax_add(&x[band], tile_probabilities(&t, &s, band, b, softmax_origin(&x[band])));
+        for (int first = 0; first < FCL_BANDS; first += FCL_BANDS_TOGETHER) {
+            const int end = first + FCL_BANDS_TOGETHER;
+#pragma unroll
+            for (int band = first; band < end; band++)
+                top[band] = tile_top(&t, &s, band);
+            if (softmax_grows(&t, &x[first], &top[first]))
+#pragma unroll
+                for (int band = first; band < end; band++) {
+                    const fcl_rows shrink = softmax_move(&x[band], top[band]);
+                    if (!FCL_STATISTICS)
+                        tile_out_rescale(&t, &out, band, shrink);
+                }
+#pragma unroll
+            for (int band = first; band < end; band++)
+                softmax_add(&x[band], tile_probabilities(&t, &s, band, b, softmax_origin(&x[band])));
         }
         if (!FCL_STATISTICS)
             tile_accumulate(&t, &out, &s, values, FCL_DTYPE_V, b);
@@ -130,7 +138,7 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
             tile_turn_pass(&t);
             tile_scores_end(&t, &s, a, &w, b);
             const fcl_rows top = tile_top(&t, &s, 0);
-            const int grows = softmax_grows(&t, x, top);
+            const int grows = softmax_grows(&t, x, &top);
             fcl_rows shrink = top;
             if (grows)
                 shrink = softmax_move(x, top);

@@ -36,7 +36,7 @@ kernel FCL_TILE_GROUP void FCL_PASTE(FCL_KERNEL, _scores)(global const void *q, 
         return;
     const fcl_block b = block_at(a, &w, block);
     tile_open(&t, storage);
-    tile_left_load(&t, &left, view_q(a, &w, q), FCL_DTYPE_Q, FCL_HEAD_QK, w.row, a->q_len, a->unit);
+    tile_left_load(&t, &left, view_q(a, &w, q), FCL_DTYPE_Q, FCL_HEAD_QK, w.row, a->q_len, a->unit, a->unit_size);
 #if FCL_ALIBI
     fcl_rows slope[FCL_BANDS];
     slopes_find(&t, slope, a, &w FCL_PASS_SLOPES);

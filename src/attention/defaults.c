@@ -7,6 +7,7 @@
 #define FEW_ROWS 16          // rows whose parts are cheap to join
 #define PARTS 128            // at most
 #define SHORT_ROWS 512       // of a head, for which causal blocks of 192 are too coarse
+#define SHORT_KEYS 1024      // for which narrow blocks of keys are the better ones
 #define REASON_CANDIDATES 11 // defaults of a family that say why nothing fits
 
 // ---- how work is spread
@@ -175,8 +176,9 @@ static int generic_default(const struct fcl_problem *p, const struct fcl_caps *c
 // fewer groups, which need more keys on their way. 32 rows a warp are best where the output leaves
 // registers for them: each piece of K and V that a warp reads then serves two products. A handful
 // of rows gets one warp, up to 64 rows four. Scores that are changed one by one need registers,
-// too: blocks of 128 keys take twice the time of 64 where a bias of f32 is added. Measured on an
-// H200.
+// too: blocks of 128 keys take twice the time of 64 where a bias of f32 is added. Blocks of 64 let
+// a third group in at head dim 64, 3 % for 512 keys; from 2048 on and under causal masks they are
+// slower. Measured on an H200.
 static int mma_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
                        struct fcl_config *c)
 {
@@ -188,11 +190,12 @@ static int mma_default(const struct fcl_problem *p, const struct fcl_caps *caps,
     };
     static const int slices[] = {1, 2, 4};
     const int packed = fcl_rows_packed(FCL_FAMILY_NVIDIA_MMA, p);
-    const size_t visits = p->softcap > 0 || p->alibi || p->bias || p->visible;
+    const int is_short = !fcl_problem_bounds_right(p) && p->k_len > 0 && p->k_len <= SHORT_KEYS;
+    const size_t narrow = p->softcap > 0 || p->alibi || p->bias || p->visible || is_short;
     const int64_t have = hinted_rows(p, packed);
     const size_t first = have == 0 || have > FCL_FEW_ROWS ? MANY : have > FEW_ROWS ? FEW : HANDFUL;
     const size_t count = FCL_COUNT(shapes) - first, shape = first + try % count;
-    const int *s = shapes[shape + (shape == MANY ? visits : 0)];
+    const int *s = shapes[shape + (shape == MANY ? narrow : 0)];
     *c = (struct fcl_config){.family = FCL_FAMILY_NVIDIA_MMA,
                              .block_m = s[0],
                              .block_n = s[1],

@@ -474,6 +474,7 @@ static void prepare_numbers(const struct fcl_problem *p, const struct fcl_shape 
     if (fcl_problem_bounds_left(p))
         a->first = (int32_t)fcl_max(shift - fcl_problem_reach_left(p), -s->q_len);
     a->unit = (scale != 0.0f ? scale : 1.0f / sqrtf((float)p->head_dim_qk)) * LOG2_E;
+    a->unit_size = fmaxf(fabsf(a->unit), 0x1p-100f);
     a->place = p->alibi ? (int32_t)shift : 0;
     a->slope_heads = fcl_alibi_heads(s->heads_q);
     a->slope_step = 8.0f / (float)a->slope_heads;

@@ -22,7 +22,7 @@ struct fcl_kernel_args {
     int64_t q_start, k_start, v_start, o_start, lse_start;
     int64_t o_split, lse_split;
     int32_t splits, q_len, k_len, heads, group, all_heads, together, shift;
-    float unit;
+    float unit, unit_size;
     int32_t first;
     float cap, cap_inverse;
     int32_t sinks_start;

@@ -115,7 +115,7 @@ kernel void test_args(global long *out, const fcl_args args)
         a->v_batch, a->v_head, a->v_row, a->v_col, a->o_batch, a->o_head, a->o_row, a->o_col,
         a->q_start, a->k_start, a->v_start, a->o_start, a->lse_start, a->o_split, a->lse_split,
         a->splits, a->q_len, a->k_len, a->heads, a->group, a->all_heads, a->together, a->shift, as_int(a->unit),
-        a->first, as_int(a->cap), as_int(a->cap_inverse), a->sinks_start,
+        as_int(a->unit_size), a->first, as_int(a->cap), as_int(a->cap_inverse), a->sinks_start,
         a->lse_rows, a->sequences, a->slots, a->bottom, a->total_q, a->total_k, a->cu_q_start, a->cu_k_start,
         a->used_q_start, a->used_k_start, a->table_start, a->table_row, a->table_entries, a->page_count, a->page_size,
         a->page_magic, a->page_shift, a->slopes_start, a->place, a->slope_heads, as_int(a->slope_step),

@@ -35,7 +35,7 @@ kernel FCL_TILE_GROUP void test_scores(global const void *q, global const void *
         return;
     const fcl_block b = block_at(a, &w, block);
     tile_open(&t, storage);
-    tile_left_load(&t, &left, view_q(a, &w, q), FCL_DTYPE_Q, FCL_HEAD_QK, w.row, a->q_len, a->unit);
+    tile_left_load(&t, &left, view_q(a, &w, q), FCL_DTYPE_Q, FCL_HEAD_QK, w.row, a->q_len, a->unit, a->unit_size);
     tile_scores(&t, &s, &left, view_k(a, &w, k), FCL_DTYPE_K, FCL_HEAD_QK, a, &w, b);
     const fcl_rows top = tile_top(&t, &s, 0);
     tile_scores_store(&t, &s, scores, start, a->score_pitch, FCL_F32, b);

@@ -1,6 +1,7 @@
 // Builds and runs kernels of tests behind the library's kernel text.
 #include "cmocka_all.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "attention/problem.h"
@@ -157,7 +158,8 @@ struct fcl_kernel_args test_kernel_args(const struct test_kernels *kernels,
         .all_heads = (int32_t)(p->batch * p->heads_q),
         .together = 1,
         .shift = p->mask == FCL_MASK_CAUSAL_BOTTOM_RIGHT ? (int32_t)(p->k_len - p->q_len) : 0,
-        .unit = attention->scale};
+        .unit = attention->scale,
+        .unit_size = fabsf(attention->scale)};
     set_tensor(&attention->q, a.q_strides, &a.q_start);
     set_tensor(&attention->k, a.k_strides, &a.k_start);
     set_tensor(&attention->v, a.v_strides, &a.v_start);
