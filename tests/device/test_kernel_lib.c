@@ -50,7 +50,7 @@ static void arguments_arrive_in_their_fields(void **state)
 {
     (void)state;
     for (size_t n = 0; n < case_count; n++) {
-        enum { LONGS = 23, NARROW = 34, LAST = 11, FIELDS = LONGS + NARROW + LAST };
+        enum { LONGS = 23, NARROW = 35, LAST = 11, FIELDS = LONGS + NARROW + LAST };
         struct fcl_kernel_args args;
         int64_t longs[LONGS], last[LAST];
         int32_t narrow[NARROW];
@@ -62,12 +62,12 @@ static void arguments_arrive_in_their_fields(void **state)
         for (int i = 0; i < LAST; i++)
             last[i] = (INT64_C(1) << 34) + i;
         assert_int_equal(offsetof(struct fcl_kernel_args, splits), sizeof longs);
-        assert_int_equal(offsetof(struct fcl_kernel_args, bias_strides),
-                         sizeof longs + sizeof narrow);
-        assert_int_equal(sizeof args, sizeof longs + sizeof narrow + sizeof last);
+        const size_t at_last = offsetof(struct fcl_kernel_args, bias_strides);
+        assert_int_equal(at_last, (sizeof longs + sizeof narrow + 7) / 8 * 8);
+        assert_int_equal(sizeof args, at_last + sizeof last);
         memcpy(&args, longs, sizeof longs);
         memcpy((char *)&args + sizeof longs, narrow, sizeof narrow);
-        memcpy((char *)&args + sizeof longs + sizeof narrow, last, sizeof last);
+        memcpy((char *)&args + at_last, last, sizeof last);
         const struct test_argument arguments[] = {
             {TEST_OUTPUT, out, sizeof out}, {TEST_VALUE, &args, sizeof args}, {0}};
         test_kernels_run(&cases[n], "test_args", 1, 1, arguments);
