@@ -113,7 +113,7 @@ FCL_API enum fcl_status fcl_family_usable(enum fcl_family family, const struct f
     X(stages, "t", STAGES, FCL_USES(NVIDIA_MMA) | FCL_USES(NVIDIA_WGMMA),                   \
       "buffers for blocks of K (nvidia_wgmma: and of V)")                                   \
     X(ahead, "a", AHEAD, FCL_USES(NVIDIA_WGMMA),                                            \
-      "1: the next rows' first scores run beside the last product")                         \
+      "beside the last product: 1 the next rows' first scores, 2 copies of their Q")        \
     X(width, "l", WIDTH, FCL_USES(VECTOR) | FCL_USES(ROW), "elements in a vector register") \
     X(micro_keys, "k", MICRO_KEYS, FCL_USES(VECTOR) | FCL_USES(ROW),                        \
       "keys of a register tile of scores")                                                  \

@@ -209,13 +209,14 @@ static int mma_default(const struct fcl_problem *p, const struct fcl_caps *caps,
 }
 
 // Shapes of the wgmma tile: block_m, block_n, ahead. Measured on an H200 at head dims 64, 128 and
-// 256, which take the first, the second and the last; blocks of 192 gain nothing on short causal
-// heads (5 % less than the second at 512).
+// 256, which take the first, the second and the last but one; blocks of 192 gain nothing on short
+// causal heads (1 % less than the second at 512). A third buffer fits at head dim 64, 1 to 3 % for
+// up to 2048 rows.
 static int wgmma_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
                          struct fcl_config *c)
 {
-    static const int shapes[][3] = {
-        {192, 128, 1}, {128, 128, 1}, {128, 96, 1}, {128, 80, 1}, {128, 64, 0}};
+    static const int shapes[][3] = {{192, 128, 1}, {128, 128, 1}, {128, 96, 1},
+                                    {128, 80, 1},  {128, 64, 2},  {128, 64, 0}};
     const int is_short = fcl_problem_bounds_right(p) && p->q_len <= SHORT_ROWS;
     const size_t shape = try + (size_t)is_short;
     if (shape >= FCL_COUNT(shapes))
@@ -224,7 +225,7 @@ static int wgmma_default(const struct fcl_problem *p, const struct fcl_caps *cap
                              .block_m = shapes[shape][0],
                              .block_n = shapes[shape][1],
                              .items = 2 * shapes[shape][0] + 128,
-                             .stages = 2,
+                             .stages = p->head_dim_qk <= 64 && p->head_dim_v <= 64 ? 3 : 2,
                              .ahead = shapes[shape][2],
                              .dv_split = 1};
     c->splits = hinted_splits(p, caps, c);

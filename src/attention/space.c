@@ -48,12 +48,14 @@ static int wgmma_row(int64_t columns)
 
 #define WGMMA_BARRIERS 64 // floats
 
-// Slots of Q, which hold the output, too; then keys, values, barriers.
+// Slots of Q, which hold the output, too, or one of Q and up to 128 columns of the output (ahead
+// 2); then keys, values, barriers.
 static struct fcl_local_layout wgmma_layout(const struct fcl_config *c, const struct fcl_problem *p)
 {
     struct fcl_local_layout layout = {0};
     const int key = wgmma_row(p->head_dim_qk), value = wgmma_row(p->head_dim_v);
-    layout.right = (1 + c->ahead) * c->block_m * (int)fcl_max(key, value);
+    const int slots = (1 + c->ahead) * (int)fcl_max(key, value);
+    layout.right = c->block_m * (c->ahead < 2 ? slots : key + (int)fcl_min(value, 64));
     layout.values = layout.right + c->stages * c->block_n * key;
     layout.total = layout.values + c->stages * c->block_n * value + WGMMA_BARRIERS;
     return layout;
@@ -229,7 +231,7 @@ static enum fcl_status shape_wgmma(const struct fcl_config *c, const struct fcl_
     REQUIRE(c->block_n % 16 == 0 && c->block_n <= 256,
             "block_n %d is not a multiple of 16 up to 256", c->block_n);
     REQUIRE(c->stages >= 2 && c->stages <= 4, "stages %d is outside of 2 to 4", c->stages);
-    REQUIRE(c->ahead == 0 || c->ahead == 1, "ahead %d is not 0 or 1", c->ahead);
+    REQUIRE(c->ahead >= 0 && c->ahead <= 2, "ahead %d is outside of 0 to 2", c->ahead);
     REQUIRE(c->dv_split == 1, "dv_split %d: nvidia_wgmma computes all output columns at once",
             c->dv_split);
     REQUIRE(!c->packed, "packed 1: nvidia_wgmma copies rows of one head; nvidia_mma packs");
@@ -503,7 +505,7 @@ static const struct tunable wgmma_space[] = {
     TUNABLE(items, LISTED, 384, 512),
     TUNABLE(block_n, LISTED, 64, 80, 96, 112, 128, 144),
     TUNABLE(stages, LISTED, 2, 3),
-    TUNABLE(ahead, LISTED, 0, 1),
+    TUNABLE(ahead, LISTED, 0, 1, 2),
     TUNABLE(splits, LISTED, 1, 4),
 };
 

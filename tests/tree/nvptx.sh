@@ -58,7 +58,7 @@ compiled 'lse h16 q8192 d64 f16' nvidia_mma_m128n64w128 64
 compiled 'fwd b4 h16 q8192 d128 f16 causal-br varlen lse' nvidia_mma_m128n64w128 256
 compiled 'fwd b4 h16/4 q8 k8192 d128 f16 varlen page=16' nvidia_mma_m64n64w128g1 128
 compiled 'fwd h16 q8192 d128 f16 causal-br lse' nvidia_wgmma_m128n128w384t2a1 48
-compiled 'fwd h16 q8192 d256 bf16' nvidia_wgmma_m128n64w384t2 56
+compiled 'fwd h16 q8192 d256 bf16' nvidia_wgmma_m128n64w384t2a2 56
 compiled 'fwd h16 q8192 d128 f16 causal-br alibi' nvidia_mma_m64n64w128 128
 compiled 'fwd h6/2 q8192 d64 f16 causal-br alibi=given bias=f16' nvidia_mma_m128n64w128t2 128
 compiled 'fwd h16 q8192 d128 bf16 causal-br bias=f32 mask=u8' nvidia_mma_m128n32w128t2 128
