@@ -96,7 +96,9 @@ static void budget_wgmma(const struct fcl_config *c, const struct fcl_problem *p
     b->left = c->block_n / 4; // P; Q is read from local memory
     b->scores = c->block_n / 2;
     b->registers = b->accumulators + b->scores + b->left;
-    b->left_bytes = item * at.right;
+    if (c->ahead == 2)
+        b->out_bytes = item * c->block_m * fcl_min(b->accumulators, 64);
+    b->left_bytes = item * at.right - b->out_bytes;
     b->right_bytes = item * (at.total - at.right);
     b->local_bytes = item * at.total;
 }

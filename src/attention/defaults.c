@@ -190,8 +190,10 @@ static int mma_default(const struct fcl_problem *p, const struct fcl_caps *caps,
     };
     static const int slices[] = {1, 2, 4};
     const int packed = fcl_rows_packed(FCL_FAMILY_NVIDIA_MMA, p);
+    const int lets_in = p->pass == FCL_PASS_FORWARD && p->head_dim_qk <= 64 && p->head_dim_v <= 64;
     const int is_short = !fcl_problem_bounds_right(p) && p->k_len > 0 && p->k_len <= SHORT_KEYS;
-    const size_t narrow = p->softcap > 0 || p->alibi || p->bias || p->visible || is_short;
+    const size_t narrow =
+        p->softcap > 0 || p->alibi || p->bias || p->visible || (lets_in && is_short);
     const int64_t have = hinted_rows(p, packed);
     const size_t first = have == 0 || have > FCL_FEW_ROWS ? MANY : have > FEW_ROWS ? FEW : HANDFUL;
     const size_t count = FCL_COUNT(shapes) - first, shape = first + try % count;
@@ -225,9 +227,12 @@ static int wgmma_default(const struct fcl_problem *p, const struct fcl_caps *cap
                              .block_m = shapes[shape][0],
                              .block_n = shapes[shape][1],
                              .items = 2 * shapes[shape][0] + 128,
-                             .stages = p->head_dim_qk <= 64 && p->head_dim_v <= 64 ? 3 : 2,
+                             .stages = 3,
                              .ahead = shapes[shape][2],
                              .dv_split = 1};
+    if (p->head_dim_qk > 64 || p->head_dim_v > 64 ||
+        fcl_config_local_bytes(c, p) > caps->local_bytes)
+        c->stages = 2;
     c->splits = hinted_splits(p, caps, c);
     return 1;
 }

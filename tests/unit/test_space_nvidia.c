@@ -49,6 +49,7 @@ static void defaults_follow_head_dim_rows_and_local_memory(void **state)
         {"fwd b4 h32 q4096 d64 bf16", 49152, "nvidia_mma_m128n128w128"},
         {"fwd b16 h32 q1024 d64 f16", 231424, "nvidia_mma_m128n64w128"},
         {"fwd b16 h32 q1024 d64 f16 causal-br", 231424, "nvidia_mma_m128n128w128"},
+        {"lse b16 h32 q1024 d64 f16", 231424, "nvidia_mma_m128n128w128"},
         {"fwd b16 h32 q1024 k1025 d64 f16", 231424, "nvidia_mma_m128n128w128"},
         {"fwd b4 h32 q4096 d64 f16 softcap=30", 231424, "nvidia_mma_m128n64w128"},
         {"fwd b4 h32 q4096 d64 f16 sink", 231424, "nvidia_mma_m128n128w128"},

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Turns preprocessed kernel text for NVIDIA GPUs into OpenCL C for a CPU: inline PTX becomes calls of emulate_... functions
+(instructions.h), arrays in local memory become pointers, and each kernel gets an entry that takes its arguments as
+pointers. usage: translate.py PRELUDE < text > text"""
+import re
+import sys
+
+# PTX, white space taken out -> a call; %N are operands, &N their addresses.
+INSTRUCTIONS = [
+    (r'ex2\.approx\.ftz\.f32%0,%1;', '%0 = emulate_exp2(%1)'),
+    (r'max\.f32%0,%1,%2;', '%0 = emulate_max(%1, %2)'),
+    (r'shfl\.sync\.bfly\.b32%0,%1,%2,31,-1;', '%0 = emulate_shuffle(%1, %2)'),
+    (r'shfl\.sync\.idx\.b32%0,%1,%2,31,-1;', '%0 = emulate_from_lane(%1, %2)'),
+    (r'cvt\.rn\.(b?f16)x2\.f32%0,%1,%2;', r'%0 = emulate_pack_\1(%2, %1)'),
+    (r'mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.(b?f16)\.\1\.f32'
+     r'\{%0,%1,%2,%3\},\{%4,%5,%6,%7\},\{%8,%9\},\{%0,%1,%2,%3\};',
+     r'emulate_mma_\1(&0, &1, &2, &3, %4, %5, %6, %7, %8, %9)'),
+    (r'ldmatrix\.sync\.aligned\.m8n8\.x4\.shared\.b16\{%0,%1,%2,%3\},\[%4\];', 'emulate_ldmatrix(&0, &1, &2, &3, %4, 0)'),
+    (r'ldmatrix\.sync\.aligned\.m8n8\.x4\.trans\.shared\.b16\{%0,%1,%2,%3\},\[%4\];',
+     'emulate_ldmatrix(&0, &1, &2, &3, %4, 1)'),
+    (r'cp\.async\.cg\.shared\.global\[%0\],\[%1\],16,%2;', 'emulate_copy(%0, %1, %2)'),
+    (r'cp\.async\.commit_group;', 'emulate_commit()'),
+    (r'cp\.async\.wait_group([01]);bar\.sync0;', r'emulate_wait(\1)'),
+    (r'\{\.reg\.predp;setp\.ne\.b32p,%1,0;bar\.red\.or\.predp,0,p;selp\.b32%0,1,0,p;\}', '%0 = emulate_any_item(%1)'),
+    (r'\{\.reg\.predp;setp\.ne\.b32p,%1,0;vote\.sync\.any\.predp,p,-1;selp\.b32%0,1,0,p;\}', '%0 = emulate_any_lane(%1)'),
+    (r'fence\.sc\.gpu;', '(void)0'),
+    (r'st\.release\.gpu\.global\.u64\[%0\],%1;', '*(global ulong *)(%0) = %1'),
+    (r'ld\.acquire\.gpu\.global\.u64%0,\[%1\];', '%0 = *(global const ulong *)(%1)'),
+    (r'bar\.warp\.sync-1;', 'emulate_meet()'),
+    (r'\{\.reg\.b16x,y;mov\.b32\{x,y\},%2;cvt\.f32\.f16%0,x;cvt\.f32\.f16%1,y;\}', 'emulate_unpack_f16(&0, &1, %2)'),
+    (r'prefetch\.global\.L2\[%0\];', '(void)(%0)'),
+]
+PATTERNS = [(re.compile(pattern + '$'), call) for pattern, call in INSTRUCTIONS]
+PRELUDE = open(sys.argv[1]).read()
+
+
+def matching(text, at):
+    """Behind the bracket that closes the one at `at`."""
+    depth, quoted = 0, False
+    for i in range(at, len(text)):
+        c = text[i]
+        if c == '"' and text[i - 1] != '\\':
+            quoted = not quoted
+        elif not quoted and c in '([{':
+            depth += 1
+        elif not quoted and c in ')]}':
+            depth -= 1
+            if depth == 0:
+                return i + 1
+    raise SystemExit('a bracket is not closed')
+
+
+def split(text, separator):
+    """Parts of a text between separators outside of brackets and quotes."""
+    parts, start, depth, quoted = [], 0, 0, False
+    for i, c in enumerate(text):
+        if c == '"' and text[i - 1] != '\\':
+            quoted = not quoted
+        elif not quoted and c in '([{':
+            depth += 1
+        elif not quoted and c in ')]}':
+            depth -= 1
+        elif not quoted and depth == 0 and c == separator:
+            parts.append(text[start:i])
+            start = i + 1
+    return parts + [text[start:]]
+
+
+def instruction(inside):
+    """The call that an asm statement's inside stands for."""
+    sections = split(inside.replace('::', ': :'), ':')
+    ptx = re.sub(r'\s+', '', ''.join(re.findall(r'"((?:[^"\\]|\\.)*)"', sections[0]))).replace('%%', '%')
+    operands = []
+    for section in sections[1:3]:
+        for operand in split(section, ','):
+            if operand.strip():
+                operands.append(operand[operand.index('('):].strip())
+    for pattern, call in PATTERNS:
+        match = pattern.match(ptx)
+        if match:
+            call = match.expand(call.replace('%', '\x01').replace('&', '\x02'))
+            call = re.sub('\x01(\\d)', lambda m: operands[int(m[1])], call)
+            return re.sub('\x02(\\d)', lambda m: '&' + operands[int(m[1])], call)
+    raise SystemExit('no emulation of: ' + ptx)
+
+
+def without_asm(text):
+    out, at = [], 0
+    for match in re.finditer(r'\basm\s*(?:volatile\s*)?\(', text):
+        if match.start() < at:
+            continue
+        end = matching(text, match.end() - 1)
+        out += [text[at:match.start()], instruction(text[match.end():end - 1])]
+        at = end
+    return ''.join(out) + text[at:]
+
+
+def entry(match):
+    name, parameters = match[1], split(match[2], ',')
+    kinds, casts = '', []
+    for i, parameter in enumerate(p.strip() for p in parameters):
+        type_ = re.sub(r'\w+$', '', parameter).strip()
+        is_buffer = type_.startswith(('global', '__global'))
+        kinds += 'p' if is_buffer else 'v'
+        casts.append(f'*({type_.replace("const ", "") if not is_buffer else type_} private *)arguments[{i}]')
+    return (f'constant char emulate_kinds_{name}[] = "{kinds}";\n'
+            f'void emulate_call_{name}(private void *private *arguments) {{ {name}({", ".join(casts)}); }}\n')
+
+
+text = without_asm(sys.stdin.read())
+text = re.sub(r'\blocal (\w+) (\w+)\[([^;]*?)\](?:\s*__attribute__\(\(aligned\(\d+\)\)\))?;',
+              r'local \1 *const \2 = (local \1 *)emulate_local(sizeof(\1) * (\3));', text)
+entries = ''.join(entry(m) for m in re.finditer(
+    r'\bkernel\b(?:\s*__attribute__\(\((?:[^()]|\([^()]*\))*\)\))*\s*void\s+(\w+)\(([^)]*)\)\s*\{', text))
+print(PRELUDE + text + entries)
