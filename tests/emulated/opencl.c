@@ -10,7 +10,9 @@
 #include "items.h"
 
 static struct _cl_platform_id the_platform;
-static struct _cl_device_id the_device;
+static struct _cl_device_id devices[] = {{"Emulated sm_80", 8, 0, 162 << 10},
+                                         {"Emulated sm_90", 9, 0, 226 << 10}};
+#define DEVICES (sizeof devices / sizeof *devices)
 
 void *object_make(size_t size, cl_int *code)
 {
@@ -97,15 +99,15 @@ cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info what, size_t 
 }
 
 cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint limit,
-                      cl_device_id *devices, cl_uint *count)
+                      cl_device_id *ids, cl_uint *count)
 {
     (void)platform;
     if (!(type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_DEFAULT)))
         return CL_DEVICE_NOT_FOUND;
-    if (devices && limit)
-        devices[0] = &the_device;
+    for (cl_uint i = 0; ids && i < limit && i < DEVICES; i++)
+        ids[i] = &devices[i];
     if (count)
-        *count = 1;
+        *count = DEVICES;
     return CL_SUCCESS;
 }
 
@@ -115,14 +117,13 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
     static const size_t sizes[3] = {ITEMS_LIMIT, ITEMS_LIMIT, 64};
     const cl_device_type type = CL_DEVICE_TYPE_GPU;
     const cl_platform_id platform = &the_platform;
-    (void)device;
     switch (what) {
     case CL_DEVICE_TYPE:
         return tell(&type, sizeof type, size, out, told);
     case CL_DEVICE_PLATFORM:
         return tell(&platform, sizeof platform, size, out, told);
     case CL_DEVICE_NAME:
-        return tell_text("Emulated NVIDIA GPU", size, out, told);
+        return tell_text(device->name, size, out, told);
     case CL_DEVICE_VENDOR:
         return tell_text("NVIDIA Corporation", size, out, told);
     case CL_DEVICE_VERSION:
@@ -152,9 +153,9 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
     case CL_DEVICE_IMAGE_SUPPORT:
         return tell_uint(CL_FALSE, size, out, told);
     case 0x4000:
-        return tell_uint(8, size, out, told); // cl_nv_device_attribute_query: compute capability
+        return tell_uint(device->major, size, out, told); // cl_nv_device_attribute_query
     case 0x4001:
-        return tell_uint(0, size, out, told);
+        return tell_uint(device->minor, size, out, told);
     case CL_DEVICE_LOCAL_MEM_SIZE:
         return tell_ulong(48 << 10, size, out, told);
     case CL_DEVICE_GLOBAL_MEM_SIZE:
@@ -183,12 +184,15 @@ cl_int clReleaseDevice(cl_device_id device)
 // ---- contexts, queues, events
 
 cl_context clCreateContext(const cl_context_properties *properties, cl_uint count,
-                           const cl_device_id *devices,
+                           const cl_device_id *ids,
                            void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
                            void *user, cl_int *code)
 {
-    (void)properties, (void)count, (void)devices, (void)notify, (void)user;
-    return object_make(sizeof(struct _cl_context), code);
+    cl_context context = object_make(sizeof *context, code);
+    (void)properties, (void)count, (void)notify, (void)user;
+    if (context)
+        context->device = ids[0];
+    return context;
 }
 
 cl_int clRetainContext(cl_context context)
@@ -206,19 +210,18 @@ cl_int clReleaseContext(cl_context context)
 cl_int clGetContextInfo(cl_context context, cl_context_info what, size_t size, void *out,
                         size_t *told)
 {
-    const cl_device_id device = &the_device;
-    (void)context;
-    return what == CL_CONTEXT_DEVICES ? tell(&device, sizeof device, size, out, told)
-                                      : CL_INVALID_VALUE;
+    return what == CL_CONTEXT_DEVICES
+               ? tell(&context->device, sizeof context->device, size, out, told)
+               : CL_INVALID_VALUE;
 }
 
 cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id device,
                                       cl_command_queue_properties properties, cl_int *code)
 {
     cl_command_queue queue = object_make(sizeof *queue, code);
-    (void)device;
     if (queue) {
         queue->context = context;
+        queue->device = device;
         queue->properties = properties;
     }
     return queue;
@@ -234,12 +237,11 @@ cl_int clReleaseCommandQueue(cl_command_queue queue)
 cl_int clGetCommandQueueInfo(cl_command_queue queue, cl_command_queue_info what, size_t size,
                              void *out, size_t *told)
 {
-    const cl_device_id device = &the_device;
     switch (what) {
     case CL_QUEUE_CONTEXT:
         return tell(&queue->context, sizeof queue->context, size, out, told);
     case CL_QUEUE_DEVICE:
-        return tell(&device, sizeof device, size, out, told);
+        return tell(&queue->device, sizeof queue->device, size, out, told);
     case CL_QUEUE_PROPERTIES:
         return tell(&queue->properties, sizeof queue->properties, size, out, told);
     default:

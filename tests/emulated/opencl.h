@@ -18,16 +18,20 @@ struct _cl_platform_id {
 };
 
 struct _cl_device_id {
-    char nothing;
+    const char *name;
+    cl_uint major, minor; // compute capability
+    size_t local_limit;   // bytes that a group may have; the driver tells of 48 KiB
 };
 
 struct _cl_context {
     struct object object;
+    cl_device_id device;
 };
 
 struct _cl_command_queue {
     struct object object;
     cl_context context;
+    cl_device_id device;
     cl_command_queue_properties properties;
 };
 

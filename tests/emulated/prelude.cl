@@ -17,7 +17,23 @@ void emulate_wait(int batches);
 int emulate_any_item(int x);
 int emulate_any_lane(int x);
 void emulate_meet(void);
+void emulate_stmatrix(uint at, uint x0, uint x1, uint x2, uint x3);
+void emulate_put(uint at, uint x, uint y);
+void emulate_get(uint *x, uint *y, uint at);
+void emulate_change(uint at, uint bits);
+void emulate_store_unit(global void *to, uint at);
+void emulate_barrier_open(uint at, uint count);
+void emulate_barrier_arrive(uint at, uint bytes);
+void emulate_barrier_wait(uint at, uint parity);
+void emulate_named(int name, int items, int waits);
+void emulate_copy_box(uint to, global const void *map, uint full, int column, int row, int head, int batch);
+void emulate_wgmma(float *c, int columns, int adds, int is_bf16, uint a, uint b);
+void emulate_wgmma_held(float *c, int columns, int is_bf16, const uint *a0, const uint *a1, const uint *a2, const uint *a3,
+                        uint b);
+void emulate_wgmma_commit(void);
+void emulate_wgmma_wait(int batches);
 local void *emulate_local(ulong bytes);
+uint emulate_address(local const void *p);
 
 ulong emulate_local_id(uint dimension);
 ulong emulate_group_id(uint dimension);

@@ -28,6 +28,38 @@ INSTRUCTIONS = [
     (r'ld\.acquire\.gpu\.global\.u64%0,\[%1\];', '%0 = *(global const ulong *)(%1)'),
     (r'bar\.warp\.sync-1;', 'emulate_meet()'),
     (r'\{\.reg\.b16x,y;mov\.b32\{x,y\},%2;cvt\.f32\.f16%0,x;cvt\.f32\.f16%1,y;\}', 'emulate_unpack_f16(&0, &1, %2)'),
+    # Hopper's
+    (r'shfl\.sync\.idx\.b32%0,%1,0,31,-1;', '%0 = emulate_from_lane(%1, 0)'),
+    (r'fence\.(mbarrier_init\.release\.cluster|proxy\..*);', '(void)0'),
+    (r'wgmma\.fence\.sync\.aligned;', '(void)0'),
+    (r'setmaxnreg\.(inc|dec)\.sync\.aligned\.u32\d+;', '(void)0'),
+    (r'wgmma\.commit_group\.sync\.aligned;', 'emulate_wgmma_commit()'),
+    (r'wgmma\.wait_group\.sync\.aligned(\d);', r'emulate_wgmma_wait(\1)'),
+    (r'\{\.reg\.predp;\.reg\.b64da,db;setp\.ne\.b32p,([01]),0;mov\.b64da,\{%(\d+),0x40000040\};'
+     r'mov\.b64db,\{%(\d+),0x40000040\};wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k16\.f32\.(b?)f16\.\5f16'
+     r'\{[%\d,]+\},da,db,p,1,1,0,0;\}', r'emulate_wgmma(&0, \4, \1, sizeof("\5") - 1, %\2, %\3)'),
+    (r'\{\.reg\.predp;\.reg\.b64da,db;setp\.ne\.b32p,1,0;mov\.b64db,\{%(\d+),0x40000040\};'
+     r'wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k16\.f32\.(b?)f16\.\3f16'
+     r'\{[%\d,]+\},\{%(\d+),%(\d+),%(\d+),%(\d+)\},db,p,1,1,1;\}',
+     r'emulate_wgmma_held(&0, \2, sizeof("\3") - 1, &\4, &\5, &\6, &\7, %\1)'),
+    (r'bar\.sync%0,%1;', 'emulate_named(%0, %1, 1)'),
+    (r'bar\.arrive%0,%1;', 'emulate_named(%0, %1, 0)'),
+    (r'mbarrier\.init\.shared::cta\.b64\[%0\],%1;', 'emulate_barrier_open(%0, %1)'),
+    (r'mbarrier\.arrive\.shared::cta\.b64_,\[%0\];', 'emulate_barrier_arrive(%0, 0)'),
+    (r'mbarrier\.arrive\.expect_tx\.shared::cta\.b64_,\[%0\],%1;', 'emulate_barrier_arrive(%0, %1)'),
+    (r'\{\.reg\.predP1;\.reg\.b64from,now;mbarrier\.try_wait\.parity\.shared::cta\.b64P1,\[%0\],%1;.*trap;DN:\}',
+     'emulate_barrier_wait(%0, %1)'),
+    (r'cp\.async\.bulk\.tensor\.4d\.shared::cluster\.global\.mbarrier::complete_tx::bytes'
+     r'\[%0\],\[%1,\{%3,%4,%5,%6\}\],\[%2\];', 'emulate_copy_box(%0, %1, %2, %3, %4, %5, %6)'),
+    (r'stmatrix\.sync\.aligned\.m8n8\.x4\.shared\.b16\[%0\],\{%1,%2,%3,%4\};', 'emulate_stmatrix(%0, %1, %2, %3, %4)'),
+    (r'\{\.reg\.b32x,y,z,w;ld\.shared\.v4\.b32\{x,y,z,w\},\[%1\];st\.global\.v4\.b32\[%0\],\{x,y,z,w\};\}',
+     'emulate_store_unit(%0, %1)'),
+    (r'\{\.reg\.b32x;ld\.shared\.b32x,\[%0\];xor\.b32x,x,(\w+);st\.shared\.b32\[%0\],x;\}', r'emulate_change(%0, \1)'),
+    (r'st\.shared\.v4\.b32\[%0\],\{%1,%2,%3,%4\};', 'emulate_put(%0, %1, %2), emulate_put(%0 + 8, %3, %4)'),
+    (r'st\.shared\.v2\.b32\[%0\],\{%1,%2\};', 'emulate_put(%0, %1, %2)'),
+    (r'ld\.shared\.v4\.b32\{%0,%1,%2,%3\},\[%4\];', 'emulate_get(&0, &1, %4), emulate_get(&2, &3, %4 + 8)'),
+    (r'ld\.shared\.v2\.b32\{%0,%1\},\[%2\];', 'emulate_get(&0, &1, %2)'),
+    (r'atom\.global\.add\.u32%0,\[%1\],1;', '%0 = (*(%1))++'),
     (r'prefetch\.global\.L2\[%0\];', '(void)(%0)'),
 ]
 PATTERNS = [(re.compile(pattern + '$'), call) for pattern, call in INSTRUCTIONS]
@@ -79,8 +111,8 @@ def instruction(inside):
         match = pattern.match(ptx)
         if match:
             call = match.expand(call.replace('%', '\x01').replace('&', '\x02'))
-            call = re.sub('\x01(\\d)', lambda m: operands[int(m[1])], call)
-            return re.sub('\x02(\\d)', lambda m: '&' + operands[int(m[1])], call)
+            call = re.sub('\x01(\\d+)', lambda m: operands[int(m[1])], call)
+            return re.sub('\x02(\\d+)', lambda m: '&' + operands[int(m[1])], call)
     raise SystemExit('no emulation of: ' + ptx)
 
 
@@ -110,6 +142,7 @@ def entry(match):
 text = without_asm(sys.stdin.read())
 text = re.sub(r'\blocal (\w+) (\w+)\[([^;]*?)\](?:\s*__attribute__\(\(aligned\(\d+\)\)\))?;',
               r'local \1 *const \2 = (local \1 *)emulate_local(sizeof(\1) * (\3));', text)
+text = re.sub(r'\(uint\)\(size_t\)(\w+)', r'emulate_address(\1)', text)
 entries = ''.join(entry(m) for m in re.finditer(
     r'\bkernel\b(?:\s*__attribute__\(\((?:[^()]|\([^()]*\))*\)\))*\s*void\s+(\w+)\(([^)]*)\)\s*\{', text))
 print(PRELUDE + text + entries)
