@@ -312,6 +312,7 @@ void emulate_wgmma_wait(int batches)
     struct circle *circle = &run.groups[me / GROUP];
     unsigned generation;
     int finished = 0;
+    item_pause(); // what was freed too early may be overwritten meanwhile
     const int last = circle_meet(circle, &generation);
     while (finished < run.items[me].count && run.items[me].product[finished].batch < until)
         finished++;

@@ -59,6 +59,13 @@ void item_fail(const char *what)
     _longjmp(run.scheduler, 2);
 }
 
+void item_pause(void)
+{
+    run.progress++;
+    if (!_setjmp(self()->at))
+        _longjmp(run.scheduler, 1);
+}
+
 void item_wait(int (*ready)(void *what), void *what)
 {
     while (!ready(what))

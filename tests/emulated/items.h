@@ -36,6 +36,9 @@ void circle_part(struct circle *circle, int last, unsigned generation);
 // Comes without waiting.
 void circle_come(struct circle *circle);
 
+// Lets every other item go on once.
+void item_pause(void);
+
 // Waits until `ready(what)`.
 void item_wait(int (*ready)(void *what), void *what);
 
