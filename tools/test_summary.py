@@ -10,14 +10,18 @@ import sys
 
 CASES = re.compile(r"^\[\s+(OK|FAILED|SKIPPED)\s+\] (?:\w+: )?(\S.*)$|^(ok|not ok) \d*(.*)$", re.M)
 
+# cmocka's lists at the end, which repeat what failed or was skipped.
+CLOSING = re.compile(r"^\[\s+(\w+)\s+\] \d+ test\(s\), listed below:\n(?:\[\s+\1\s+\] .*\n?)*", re.M)
+
 
 def count(test):
     """(passed, failed, skipped, reasons) of one program."""
     text = test.get("stdout", "") + "\n" + test.get("stderr", "")
+    text = CLOSING.sub("", text)
     tally = {"passed": 0, "failed": 0, "skipped": 0}
     for verdict, name, tap, rest in CASES.findall(text):
-        if verdict and ("test(s)" in name or name.endswith(":")):
-            continue  # the closing list repeats them
+        if verdict and "test(s)" in name:
+            continue  # how many passed
         skipped = verdict == "SKIPPED" or "# skip" in rest.lower()
         failed = verdict == "FAILED" or tap == "not ok"
         tally["skipped" if skipped else "failed" if failed else "passed"] += 1
