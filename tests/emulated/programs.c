@@ -100,7 +100,7 @@ static int compile(const char *folder)
     snprintf(command, sizeof command,
              "cd '%s' && { '%s' %s -E -P -D__NV_CL_C_VERSION=120 a.cl | python3 '%s/translate.py' "
              "'%s/prelude.cl' >b.cl && "
-             "'%s' %s -Xclang -finclude-default-header -O0 -fPIC -c -o b.o b.cl && '%s' -shared -o "
+             "'%s' %s -O0 -fPIC -c -o b.o b.cl && '%s' -shared -o "
              "b.so b.o; } >log 2>&1",
              folder, clang, language, own, own, clang, language, clang);
     return clang && own ? system(command) : -1;
