@@ -154,8 +154,8 @@ static int once_number(struct reading *reading, const struct place *place)
     if (!once)
         return -1;
     const char *at = reading->once.data;
-    const char *end = at + reading->once.length;
-    for (; at != NULL && at < end; at += strlen(at) + 1, number++)
+    const char *end = at != NULL ? at + reading->once.length : NULL;
+    for (; at != end; at += strlen(at) + 1, number++)
         if (strcmp(at, place->path) == 0)
             return number;
     fcl_text_add_bytes(&reading->once, place->path, strlen(place->path) + 1);
