@@ -165,6 +165,8 @@ static void local_memory_holds_slots_of_q_stages_and_barriers(void **state)
                      fcl_config_local_bytes(&config, &problem));
         assert_int_equal(fcl_config_budget(&config, &problem, &budget, NULL, 0), FCL_OK);
         assert_int_equal(budget.local_bytes, rows[i].bytes);
+        const int columns = problem.head_dim_v < 128 ? problem.head_dim_v : 128;
+        assert_int_equal(budget.out_bytes, config.ahead == 2 ? 2 * config.block_m * columns : 0);
         assert_int_equal(budget.group_size, config.items);
         // What the kernel takes for granted of the places of its chunks.
         const struct fcl_local_layout at = fcl_local_layout(&config, &problem);
