@@ -337,7 +337,6 @@ cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void 
         return NULL;
     memory->context = context;
     memory->size = size;
-    memory->owns = 1;
     memory->data = aligned_alloc(256, (size + 255) / 256 * 256);
     if (!memory->data) {
         free(memory);

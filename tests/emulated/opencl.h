@@ -40,7 +40,6 @@ struct _cl_mem {
     cl_context context;
     size_t size;
     unsigned char *data;
-    int owns;
 };
 
 struct _cl_program {

@@ -66,36 +66,27 @@ PATTERNS = [(re.compile(pattern + '$'), call) for pattern, call in INSTRUCTIONS]
 PRELUDE = open(sys.argv[1]).read()
 
 
-def matching(text, at):
-    """Behind the bracket that closes the one at `at`."""
+def scan(text, start=0):
+    """(place, character, depth of brackets behind it) of what stands outside of quotes."""
     depth, quoted = 0, False
-    for i in range(at, len(text)):
+    for i in range(start, len(text)):
         c = text[i]
         if c == '"' and text[i - 1] != '\\':
             quoted = not quoted
-        elif not quoted and c in '([{':
-            depth += 1
-        elif not quoted and c in ')]}':
-            depth -= 1
-            if depth == 0:
-                return i + 1
-    raise SystemExit('a bracket is not closed')
+        elif not quoted:
+            depth += (c in '([{') - (c in ')]}')
+            yield i, c, depth
+
+
+def matching(text, at):
+    """Behind the bracket that closes the one at `at`."""
+    return next(i + 1 for i, c, depth in scan(text, at) if depth == 0)
 
 
 def split(text, separator):
     """Parts of a text between separators outside of brackets and quotes."""
-    parts, start, depth, quoted = [], 0, 0, False
-    for i, c in enumerate(text):
-        if c == '"' and text[i - 1] != '\\':
-            quoted = not quoted
-        elif not quoted and c in '([{':
-            depth += 1
-        elif not quoted and c in ')]}':
-            depth -= 1
-        elif not quoted and depth == 0 and c == separator:
-            parts.append(text[start:i])
-            start = i + 1
-    return parts + [text[start:]]
+    cuts = [i for i, c, depth in scan(text) if depth == 0 and c == separator]
+    return [text[i + 1:j] for i, j in zip([-1] + cuts, cuts + [len(text)])]
 
 
 def instruction(inside):
