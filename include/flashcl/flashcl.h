@@ -306,17 +306,16 @@ enum fcl_argument_kind { FCL_ARGUMENT_BUFFER, FCL_ARGUMENT_BYTES };
 
 // One kernel argument, in order.
 struct fcl_argument {
-    // "q", "k", "v", "o", "lse", "args", then of kernels that have them "workspace" (nvidia_wgmma),
-    // "sinks", "slopes", "bias", "visible", and of varlen or used problems "cu_q", "cu_k",
-    // "used_q", "used_k", "table", of which those are read that the problem speaks of. A kernel
-    // that splits keys (nvidia_mma) has "workspace" twice in place of "o" and "lse", and behind
-    // "args" "whole", "o", "lse" and "mark": 8 bytes that must differ from those of every launch
-    // before with the same workspace, and from what that holds at first; filled in: for one that
-    // was cleared
+    // "q", "k", "v", "o", "lse", "args", then of kernels that have them "workspace" and "mark"
+    // (nvidia_wgmma), "sinks", "slopes", "bias", "visible", and of varlen or used problems "cu_q",
+    // "cu_k", "used_q", "used_k", "table", of which those are read that the problem speaks of. A
+    // kernel that splits keys (nvidia_mma) has "workspace" twice in place of "o" and "lse", and
+    // behind "args" "whole", "o", "lse" and "mark". A mark is a number of 64 bits; from one launch
+    // to the next with the same workspace it must grow by 2^33 at least (or a launch must have
+    // another workspace); filled in: 1, for a workspace that was cleared
     const char *name;
     enum fcl_argument_kind kind;
-    size_t size;       // of BYTES; of a workspace, whose first 128 bytes are 0 before each launch
-                       // of nvidia_wgmma
+    size_t size;       // of BYTES; of a workspace
     const void *bytes; // of BYTES: filled in for the problem's own lengths and contiguous tensors
 };
 

@@ -107,7 +107,7 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
     }
 #else
     if (tile_is_loader(&t)) {
-        tile_enter_loader(&t, a, q, k, v, state);
+        tile_enter_loader(&t, a, q, k, v FCL_PASS_STATE);
         while (tile_draw(&t, a, &w))
             for (int n = w.last; n-- > w.first;) {
                 if (n == w.first)

@@ -12,15 +12,13 @@ struct kernel_argument {
     const void *value;
 };
 
-// One command of a launch: a kernel, or where that is NULL, zeros at the start of a state.
+// One kernel of a launch.
 struct stage {
     cl_kernel kernel;
     uint64_t groups;
     size_t local; // work-items of a group
     struct kernel_argument arguments[20];
     cl_uint count;
-    cl_mem state;
-    size_t state_start;
 };
 
 #define BUFFER(mem)            \
@@ -74,13 +72,6 @@ struct failure {
 static struct failure enqueue_stage(cl_command_queue queue, const struct stage *stage,
                                     cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
-    if (!stage->kernel) {
-        const cl_uint zero = 0;
-        const cl_int code =
-            clEnqueueFillBuffer(queue, stage->state, &zero, sizeof zero, stage->state_start,
-                                FCL_STATE_COUNTER, wait_count, wait_count ? wait : NULL, event);
-        return (struct failure){code, "clEnqueueFillBuffer"};
-    }
     for (cl_uint i = 0; i < stage->count; i++) {
         const cl_int code =
             clSetKernelArg(stage->kernel, i, stage->arguments[i].size, stage->arguments[i].value);
@@ -132,10 +123,15 @@ static struct failure enqueue_stages(cl_command_queue queue, const struct stage 
 
 #define STAGES FCL_PROGRAM_KERNELS
 
+static void add_argument(struct stage *stage, size_t size, const void *value)
+{
+    stage->arguments[stage->count++] = (struct kernel_argument){size, value};
+}
+
 static void add_buffer(struct stage *stage, const cl_mem *buffer, int present)
 {
     if (present)
-        stage->arguments[stage->count++] = (struct kernel_argument){sizeof *buffer, buffer};
+        add_argument(stage, sizeof *buffer, buffer);
 }
 
 // What the problem adds to scores, in the order of the kernels' arguments.
@@ -161,57 +157,53 @@ static void add_metadata(const struct fcl_attention_args *args, struct stage *st
 static void add_whole(struct stage *stage, const struct fcl_attention_args *args,
                       const struct fcl_launch *launch)
 {
-    const struct kernel_argument whole[] = {{sizeof launch->args, &launch->args},
-                                            BUFFER(args->o.buffer),
-                                            BUFFER(args->lse),
-                                            {sizeof launch->mark, &launch->mark}};
-    memcpy(stage->arguments + stage->count, whole, sizeof whole);
-    stage->count += FCL_COUNT(whole);
+    add_argument(stage, sizeof launch->args, &launch->args);
+    add_buffer(stage, &args->o.buffer, 1);
+    add_buffer(stage, &args->lse, 1);
+    add_argument(stage, sizeof launch->mark, &launch->mark);
 }
 
-// The stages of a fused launch: the kernel; before it, a state is cleared; after it, splits are
-// joined unless the kernel does it.
+// The stages of a fused launch: the kernel; after it, splits are joined unless the kernel does it.
 static int fused_stages(const struct fcl_plan *plan, const struct fcl_attention_args *args,
                         const struct fcl_launch *launch, struct stage stages[STAGES])
 {
     const cl_kernel *kernels = plan->program.kernels;
     const size_t local = fcl_config_group_size(&plan->config);
-    const int split = launch->split, state = launch->state_bytes > 0;
+    const int split = launch->split;
     const int sequences = fcl_problem_has_sequences(&plan->problem);
-    int count = 0;
-    if (state)
-        stages[count++] =
-            (struct stage){.state = args->workspace, .state_start = (size_t)launch->state_start};
-    stages[count++] =
-        (struct stage){kernels[0],
-                       launch->groups,
-                       local,
-                       {BUFFER(args->q.buffer),
-                        BUFFER(args->k.buffer),
-                        BUFFER(args->v.buffer),
-                        {sizeof(cl_mem), split ? &args->workspace : &args->o.buffer},
-                        {sizeof(cl_mem), split ? &args->workspace : &args->lse},
-                        {sizeof launch->args, split ? &launch->part_args : &launch->args}},
-                       .count = 6};
+    stages[0] = (struct stage){kernels[0],
+                               launch->groups,
+                               local,
+                               {BUFFER(args->q.buffer),
+                                BUFFER(args->k.buffer),
+                                BUFFER(args->v.buffer),
+                                {sizeof(cl_mem), split ? &args->workspace : &args->o.buffer},
+                                {sizeof(cl_mem), split ? &args->workspace : &args->lse},
+                                {sizeof launch->args, split ? &launch->part_args : &launch->args}},
+                               .count = 6};
     if (fcl_config_joins(&plan->config))
-        add_whole(&stages[count - 1], args, launch);
-    add_buffer(&stages[count - 1], &args->workspace, state);
-    add_buffer(&stages[count - 1], &args->sinks, plan->problem.sink);
-    add_buffers_of_scores(&stages[count - 1], &plan->problem, args);
+        add_whole(&stages[0], args, launch);
+    if (launch->state_bytes) {
+        add_buffer(&stages[0], &args->workspace, 1);
+        add_argument(&stages[0], sizeof launch->mark, &launch->mark);
+    }
+    add_buffer(&stages[0], &args->sinks, plan->problem.sink);
+    add_buffers_of_scores(&stages[0], &plan->problem, args);
     if (sequences)
-        add_metadata(args, &stages[count - 1]);
-    if (launch->combine_groups)
-        stages[count++] = (struct stage){kernels[1],
-                                         launch->combine_groups,
-                                         FCL_COMBINE_GROUP,
-                                         {BUFFER(args->workspace),
-                                          BUFFER(args->o.buffer),
-                                          BUFFER(args->lse),
-                                          {sizeof launch->args, &launch->args}},
-                                         .count = 4};
-    if (launch->combine_groups && sequences)
-        add_metadata(args, &stages[count - 1]);
-    return count;
+        add_metadata(args, &stages[0]);
+    if (!launch->combine_groups)
+        return 1;
+    stages[1] = (struct stage){kernels[1],
+                               launch->combine_groups,
+                               FCL_COMBINE_GROUP,
+                               {BUFFER(args->workspace),
+                                BUFFER(args->o.buffer),
+                                BUFFER(args->lse),
+                                {sizeof launch->args, &launch->args}},
+                               .count = 4};
+    if (sequences)
+        add_metadata(args, &stages[1]);
+    return 2;
 }
 
 static int unfused_stages(const struct fcl_plan *plan, const struct fcl_attention_args *args,
@@ -303,8 +295,8 @@ enum fcl_status fcl_plan_launch(const struct fcl_plan *plan, cl_command_queue qu
         return status;
     if (launch.empty)
         return enqueue_nothing(plan, queue, wait_count, wait, first, last);
-    if (fcl_config_joins(&plan->config))
-        launch.mark = fcl_device_mark(plan->device);
+    if (fcl_config_joins(&plan->config) || launch.state_bytes)
+        launch.mark = fcl_device_mark(plan->device, launch.marks);
     struct stage stages[STAGES];
     const int count = plan->implementation == FCL_UNFUSED
                           ? unfused_stages(plan, &today, &launch, stages)

@@ -84,12 +84,18 @@ static void add_bytes(struct fcl_generated *generated, const char *name, size_t 
         (struct fcl_argument){name, FCL_ARGUMENT_BYTES, size, bytes};
 }
 
+static void add_mark(struct fcl_generated *generated)
+{
+    struct generated_storage *storage = generated->storage;
+    storage->mark = MARK;
+    add_bytes(generated, "mark", sizeof storage->mark, &storage->mark);
+}
+
 // Where partial results go, and then the whole, of a kernel that joins them.
 static void list_outputs(const struct fcl_launch *launch, struct fcl_generated *generated)
 {
     struct generated_storage *storage = generated->storage;
-    *storage =
-        (struct generated_storage){.args = launch->args, .whole = launch->args, .mark = MARK};
+    *storage = (struct generated_storage){.args = launch->args, .whole = launch->args};
     if (launch->split)
         storage->args = launch->part_args;
     add_buffer(generated, launch->split ? "workspace" : "o", (size_t)launch->part_bytes, 1);
@@ -100,7 +106,7 @@ static void list_outputs(const struct fcl_launch *launch, struct fcl_generated *
     add_bytes(generated, "whole", sizeof storage->whole, &storage->whole);
     add_buffer(generated, "o", 0, 1);
     add_buffer(generated, "lse", 0, 1);
-    add_bytes(generated, "mark", sizeof storage->mark, &storage->mark);
+    add_mark(generated);
 }
 
 static void list_arguments(const struct fcl_problem *problem, const struct fcl_launch *launch,
@@ -112,7 +118,10 @@ static void list_arguments(const struct fcl_problem *problem, const struct fcl_l
     for (size_t i = 0; i < FCL_COUNT(tensors); i++)
         add_buffer(generated, tensors[i], 0, 1);
     list_outputs(launch, generated);
-    add_buffer(generated, "workspace", (size_t)launch->state_bytes, launch->state_bytes > 0);
+    if (launch->state_bytes) {
+        add_buffer(generated, "workspace", (size_t)launch->state_bytes, 1);
+        add_mark(generated);
+    }
     add_buffer(generated, "sinks", 0, problem->sink);
     add_buffer(generated, "slopes", 0, problem->alibi == FCL_ALIBI_GIVEN);
     add_buffer(generated, "bias", 0, problem->bias != FCL_BIAS_NONE);

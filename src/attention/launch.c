@@ -346,8 +346,12 @@ static enum fcl_status prepare_grid(const struct fcl_problem *p, const struct fc
         return fcl_fail(reason, size, FCL_UNSUPPORTED,
                         "the shape has %lld packed rows, at most %lld are possible",
                         (long long)packed_rows, (long long)LENGTH_LIMIT);
-    if (staying && launch->groups > staying)
-        launch->groups = staying;
+    launch->marks = 1;
+    if (staying) {
+        const uint64_t pieces = launch->groups;
+        launch->groups = pieces < staying ? pieces : staying;
+        launch->marks += pieces + launch->groups;
+    }
     launch->state_start = state_start(launch->part_bytes);
     launch->state_bytes = state_bytes(c, caps);
     return FCL_OK;

@@ -10,8 +10,8 @@
 #define FCL_LENGTH_LIMIT (INT64_C(1) << 30) // positions are ints in kernels
 #define FCL_COMBINE_GROUP 64                // work-items of combine.cl's groups
 
-// What a kernel of nvidia_wgmma.clh keeps in workspace, behind the partial results: a counter,
-// cleared by the launch, and tensor maps of each work-group. Bytes.
+// What a kernel of nvidia_wgmma.clh keeps in workspace, behind the partial results: a counter
+// (tile/nvidia_draw.clh), and tensor maps of each work-group. Bytes.
 #define FCL_STATE_ALIGNMENT 128
 #define FCL_STATE_COUNTER 128
 #define FCL_STATE_MAPS 512
@@ -53,7 +53,8 @@ struct fcl_launch {
     int split;               // 1: the fused kernel writes partial results
     uint64_t combine_groups; // of the kernel that joins them; 0: there is none
     uint64_t part_bytes;     // of the partial results, and of the marks of a kernel that joins them
-    uint64_t mark;           // that of this launch, chosen by the caller
+    uint64_t mark;           // the first of this launch's, chosen by the caller
+    uint64_t marks;          // how many it takes
     uint64_t state_start;    // where the kernel's state begins in workspace, bytes
     uint64_t state_bytes;    // of it; 0: the kernel keeps none
     uint64_t row_groups;     // of the unfused softmax

@@ -183,10 +183,11 @@ static uint64_t first_mark(const struct fcl_device *device)
     return XXH64(facts, sizeof facts, 0);
 }
 
-uint64_t fcl_device_mark(fcl_device *device)
+uint64_t fcl_device_mark(fcl_device *device, uint64_t count)
 {
     pthread_mutex_lock(&device->lock);
-    const uint64_t mark = ++device->mark;
+    const uint64_t mark = device->mark;
+    device->mark += count;
     pthread_mutex_unlock(&device->lock);
     return mark;
 }

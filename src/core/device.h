@@ -22,7 +22,7 @@ struct fcl_device {
     pthread_mutex_t wisdom_lock; // may be held while the wisdom file is written
     pthread_mutex_t lock;        // short: guards `client`, `clock_warned` and `mark`
     int clock_warned;            // the warning about event stamps was given
-    uint64_t mark;               // the last one that was given
+    uint64_t mark;               // the next one that is given
     void *client; // what a client of the toolkit keeps with the device: plans of the simple call
     void (*client_destroy)(void *client); // set together with `client`
 };
@@ -50,9 +50,10 @@ enum fcl_status fcl_device_learn(fcl_device *device, const struct fcl_wisdom_row
 // Merges the device's wisdom into its file, if it has one; a failure is logged.
 enum fcl_status fcl_device_save_wisdom(fcl_device *device);
 
-// A number for a launch that no memory holds but by a chance in the order of 2^-64, whoever wrote
-// to it: neither an earlier launch nor another device has it. Thread-safe.
-uint64_t fcl_device_mark(fcl_device *device);
+// The first of `count` numbers in a row for a launch, each of which memory holds only by a chance
+// of about 2^-64, whoever wrote to it: neither an earlier launch nor another device has one of
+// them. Thread-safe.
+uint64_t fcl_device_mark(fcl_device *device, uint64_t count);
 
 // Appends what device and driver are, a line a fact, for keys of the cache.
 void fcl_device_add_identity(const struct fcl_device *device, struct fcl_text *text);

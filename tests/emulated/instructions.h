@@ -28,6 +28,8 @@ uint32_t emulate_address(const void *local);
 size_t emulate_local_id(unsigned dimension);
 size_t emulate_group_id(unsigned dimension);
 size_t emulate_global_id(unsigned dimension);
+size_t emulate_group_count(unsigned dimension);
+uint64_t emulate_compare_and_set(uint64_t *p, uint64_t from, uint64_t to);
 void emulate_barrier(unsigned flags);
 void emulate_stmatrix(uint32_t at, uint32_t x0, uint32_t x1, uint32_t x2, uint32_t x3);
 void emulate_put(uint32_t at, uint32_t x, uint32_t y);

@@ -21,7 +21,7 @@ struct item {
 
 static struct {
     struct item *items;
-    size_t count, group, current, local_limit;
+    size_t count, group, groups, current, local_limit;
     struct circle all;
     void (*entry)(void **arguments);
     void **arguments;
@@ -144,9 +144,22 @@ size_t emulate_group_id(unsigned dimension)
     return dimension ? 0 : run.group;
 }
 
+size_t emulate_group_count(unsigned dimension)
+{
+    return dimension ? 1 : run.groups;
+}
+
 size_t emulate_global_id(unsigned dimension)
 {
     return dimension ? 0 : run.group * run.count + run.current;
+}
+
+uint64_t emulate_compare_and_set(uint64_t *p, uint64_t from, uint64_t to)
+{
+    const uint64_t before = *p;
+    if (before == from)
+        *p = to;
+    return before;
 }
 
 void emulate_barrier(unsigned flags)
@@ -228,7 +241,7 @@ static const char *prepare(size_t items)
 }
 
 const char *items_run(void (*entry)(void **arguments), void **arguments, size_t items, size_t group,
-                      size_t local_limit, int early)
+                      size_t groups, size_t local_limit, int early)
 {
     run.wrong = items > ITEMS_LIMIT || local_limit > LOCAL_BYTES ? "a work-group that is too large"
                                                                  : prepare(items);
@@ -239,6 +252,7 @@ const char *items_run(void (*entry)(void **arguments), void **arguments, size_t 
     run.arguments = arguments;
     run.count = items;
     run.group = group;
+    run.groups = groups;
     run.local_limit = local_limit;
     run.early = early;
     schedule();

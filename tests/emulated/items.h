@@ -14,7 +14,7 @@
 // address outside of it. `early`: what may arrive at any time arrives at once, else as late as it
 // may.
 const char *items_run(void (*entry)(void **arguments), void **arguments, size_t items, size_t group,
-                      size_t local_limit, int early);
+                      size_t groups, size_t local_limit, int early);
 
 // ---- for instructions (warp.c, hopper.c)
 

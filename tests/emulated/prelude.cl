@@ -38,10 +38,13 @@ uint emulate_address(local const void *p);
 ulong emulate_local_id(uint dimension);
 ulong emulate_group_id(uint dimension);
 ulong emulate_global_id(uint dimension);
+ulong emulate_group_count(uint dimension);
+ulong emulate_compare_and_set(global ulong *p, ulong from, ulong to);
 void emulate_barrier(uint flags);
 #define get_local_id emulate_local_id
 #define get_group_id emulate_group_id
 #define get_global_id emulate_global_id
+#define get_num_groups emulate_group_count
 #define barrier emulate_barrier
 
 // Of the C library.

@@ -263,8 +263,8 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
     for (size_t n = 0; n < groups && !wrong; n++) {
         const size_t turned = (n + launches * 7) % groups;
         wrong = items_run(kernel->call, kernel->values, local[0],
-                          launches % 2 ? groups - 1 - turned : turned, queue->device->local_limit,
-                          launches % 4 < 2);
+                          launches % 2 ? groups - 1 - turned : turned, groups,
+                          queue->device->local_limit, launches % 4 < 2);
     }
     pthread_mutex_unlock(&lock);
     if (wrong)

@@ -55,11 +55,10 @@ INSTRUCTIONS = [
     (r'\{\.reg\.b32x,y,z,w;ld\.shared\.v4\.b32\{x,y,z,w\},\[%1\];st\.global\.v4\.b32\[%0\],\{x,y,z,w\};\}',
      'emulate_store_unit(%0, %1)'),
     (r'\{\.reg\.b32x;ld\.shared\.b32x,\[%0\];xor\.b32x,x,(\w+);st\.shared\.b32\[%0\],x;\}', r'emulate_change(%0, \1)'),
-    (r'st\.shared\.v4\.b32\[%0\],\{%1,%2,%3,%4\};', 'emulate_put(%0, %1, %2), emulate_put(%0 + 8, %3, %4)'),
     (r'st\.shared\.v2\.b32\[%0\],\{%1,%2\};', 'emulate_put(%0, %1, %2)'),
-    (r'ld\.shared\.v4\.b32\{%0,%1,%2,%3\},\[%4\];', 'emulate_get(&0, &1, %4), emulate_get(&2, &3, %4 + 8)'),
-    (r'ld\.shared\.v2\.b32\{%0,%1\},\[%2\];', 'emulate_get(&0, &1, %2)'),
-    (r'atom\.global\.add\.u32%0,\[%1\],1;', '%0 = (*(%1))++'),
+    (r'ld\.shared\.v2\.b32\{%0,%1\},\[%2\];', 'emulate_get((private uint *)&0, (private uint *)&1, %2)'),
+    (r'atom\.relaxed\.gpu\.global\.add\.u64%0,\[%1\],1;', '%0 = (*(%1))++'),
+    (r'atom\.relaxed\.gpu\.global\.cas\.b64%0,\[%1\],%2,%3;', '%0 = emulate_compare_and_set(%1, %2, %3)'),
     (r'prefetch\.global\.L2\[%0\];', '(void)(%0)'),
 ]
 PATTERNS = [(re.compile(pattern + '$'), call) for pattern, call in INSTRUCTIONS]

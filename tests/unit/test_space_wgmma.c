@@ -234,9 +234,12 @@ static void a_generated_kernel_names_its_workspace(void **state)
     assert_int_equal(fcl_config_parse(X128, &config, NULL, 0), FCL_OK);
     assert_int_equal(fcl_attention_generate(&problem, &caps, &config, NULL, &generated, NULL, 0),
                      FCL_OK);
-    assert_int_equal(generated.argument_count, 7);
+    assert_int_equal(generated.argument_count, 8);
     assert_string_equal(generated.arguments[6].name, "workspace");
     assert_int_equal(generated.arguments[6].size, 128 + 132 * 512);
+    assert_string_equal(generated.arguments[7].name, "mark");
+    assert_int_equal(generated.arguments[7].size, 8);
+    assert_int_equal(*(const uint64_t *)generated.arguments[7].bytes, 1);
     assert_int_equal(generated.group_size, 384);
     assert_int_equal(generated.groups, 132);
     fcl_generated_free(&generated);
