@@ -28,10 +28,11 @@ static const struct {
     size_t offset;
     int value;
 } defaults[] = {
-    {offsetof(struct fcl_config, held), 0},    {offsetof(struct fcl_config, stages), 1},
-    {offsetof(struct fcl_config, k_chunk), 0}, {offsetof(struct fcl_config, dv_split), 1},
-    {offsetof(struct fcl_config, packed), 0},  {offsetof(struct fcl_config, splits), 1},
-    {offsetof(struct fcl_config, visit), 0},   {offsetof(struct fcl_config, ahead), 0},
+    {offsetof(struct fcl_config, held), 0},     {offsetof(struct fcl_config, stages), 1},
+    {offsetof(struct fcl_config, k_chunk), 0},  {offsetof(struct fcl_config, dv_split), 1},
+    {offsetof(struct fcl_config, packed), 0},   {offsetof(struct fcl_config, splits), 1},
+    {offsetof(struct fcl_config, visit), 0},    {offsetof(struct fcl_config, ahead), 0},
+    {offsetof(struct fcl_config, resident), 0},
 };
 
 static int *value_at(struct fcl_config *config, const struct tunable *tunable)

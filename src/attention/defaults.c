@@ -7,7 +7,7 @@
 #define FEW_ROWS 16          // rows whose parts are cheap to join
 #define PARTS 128            // at most
 #define SHORT_ROWS 512       // of a head, for which causal blocks of 192 are too coarse
-#define SHORT_KEYS 1024      // for which narrow blocks of keys are the better ones
+#define MOST_KEYS 4096       // for which narrow blocks of keys are the better ones
 #define REASON_CANDIDATES 11 // defaults of a family that say why nothing fits
 
 // ---- how work is spread
@@ -172,13 +172,47 @@ static int generic_default(const struct fcl_problem *p, const struct fcl_caps *c
     return 1;
 }
 
-// Shapes of the mma tile: block_m, block_n, items, and stages where keys are split: then there are
-// fewer groups, which need more keys on their way. 32 rows a warp are best where the output leaves
-// registers for them: each piece of K and V that a warp reads then serves two products. A handful
-// of rows gets one warp, up to 64 rows four. Scores that are changed one by one need registers,
-// too: blocks of 128 keys take twice the time of 64 where a bias of f32 is added. Blocks of 64 let
-// a third group in at head dim 64, 3 % for 512 keys; from 2048 on and under causal masks they are
-// slower. Measured on an H200.
+// Shapes of the mma tile for many rows whose scores stay as they are, and the head dims and keys up
+// to which they are the best: as many buffers as leave room for the groups that registers are there
+// for, which the compiler is told. Against one buffer each, 2 to 8 %, measured on an H200.
+static int mma_plain(const struct fcl_problem *p, const struct fcl_caps *caps, size_t *try,
+                     struct fcl_config *c)
+{
+    static const struct {
+        int head_dim;
+        int64_t keys;
+        int block_n, stages, resident;
+    } shapes[] = {{64, MOST_KEYS, 64, 3, 3},
+                  {64, INT64_MAX, 128, 3, 2},
+                  {120, INT64_MAX, 64, 3, 2},
+                  {128, INT64_MAX, 64, 2, 2}};
+    const int64_t dim = fcl_max(p->head_dim_qk, p->head_dim_v);
+    *c = (struct fcl_config){.family = FCL_FAMILY_NVIDIA_MMA,
+                             .block_m = 128,
+                             .block_n = 64,
+                             .items = 128,
+                             .dv_split = 1,
+                             .packed = fcl_rows_packed(FCL_FAMILY_NVIDIA_MMA, p)};
+    c->splits = hinted_splits(p, caps, c);
+    if (p->pass != FCL_PASS_FORWARD || p->softcap > 0 || p->alibi || p->bias || p->visible ||
+        c->splits > 1)
+        return 0;
+    for (size_t i = 0; i < FCL_COUNT(shapes); i++)
+        if (dim <= shapes[i].head_dim && p->k_len <= shapes[i].keys && (*try)-- == 0) {
+            c->block_n = shapes[i].block_n;
+            c->stages = shapes[i].stages;
+            c->resident = shapes[i].resident;
+            return 1;
+        }
+    return 0;
+}
+
+// Other shapes of the mma tile: block_m, block_n, items, and stages where keys are split: then
+// there are fewer groups, which need more keys on their way. 32 rows a warp are best where the
+// output leaves registers for them: each piece of K and V that a warp reads then serves two
+// products. A handful of rows gets one warp, up to 64 rows four. Scores that are changed one by one
+// need registers, too: blocks of 128 keys take twice the time of 64 where a bias of f32 is added.
+// Measured on an H200.
 static int mma_default(const struct fcl_problem *p, const struct fcl_caps *caps, size_t try,
                        struct fcl_config *c)
 {
@@ -190,12 +224,11 @@ static int mma_default(const struct fcl_problem *p, const struct fcl_caps *caps,
     };
     static const int slices[] = {1, 2, 4};
     const int packed = fcl_rows_packed(FCL_FAMILY_NVIDIA_MMA, p);
-    const int lets_in = p->pass == FCL_PASS_FORWARD && p->head_dim_qk <= 64 && p->head_dim_v <= 64;
-    const int is_short = !fcl_problem_bounds_right(p) && p->k_len > 0 && p->k_len <= SHORT_KEYS;
-    const size_t narrow =
-        p->softcap > 0 || p->alibi || p->bias || p->visible || (lets_in && is_short);
+    const size_t narrow = p->softcap > 0 || p->alibi || p->bias || p->visible;
     const int64_t have = hinted_rows(p, packed);
     const size_t first = have == 0 || have > FCL_FEW_ROWS ? MANY : have > FEW_ROWS ? FEW : HANDFUL;
+    if (first == MANY && mma_plain(p, caps, &try, c))
+        return 1;
     const size_t count = FCL_COUNT(shapes) - first, shape = first + try % count;
     const int *s = shapes[shape + (shape == MANY ? narrow : 0)];
     *c = (struct fcl_config){.family = FCL_FAMILY_NVIDIA_MMA,

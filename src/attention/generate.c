@@ -134,18 +134,20 @@ static enum fcl_status fill(const struct fcl_problem *problem, const struct fcl_
                             const struct fcl_caps *caps, const char *kernel_folder,
                             struct fcl_generated *generated, char *reason, size_t size)
 {
-    struct fcl_text source = {0}, label = {0};
+    struct fcl_text source = {0}, label = {0}, flags = {0};
     struct fcl_launch launch;
     enum fcl_status status =
         fcl_spec_source(problem, config, FCL_FUSED, kernel_folder, &source, reason, size);
     fcl_spec_label(problem, config, FCL_FUSED, &label);
     generated->source = source.data;
     generated->label = label.data;
-    generated->flags = fcl_text_copy("-cl-std=CL1.2");
+    fcl_text_add(&flags, "-cl-std=CL1.2");
+    fcl_spec_flags(config, &flags);
+    generated->flags = flags.data;
     generated->storage = malloc(sizeof(struct generated_storage));
     if (!status)
         status = prepare(problem, config, caps, &launch, reason, size);
-    if (!status && (source.failed || label.failed || !generated->flags || !generated->storage))
+    if (!status && (source.failed || label.failed || flags.failed || !generated->storage))
         status = fcl_fail(reason, size, FCL_OUT_OF_MEMORY, "no memory for the kernel's source");
     if (status)
         return status;

@@ -52,9 +52,9 @@ static void name_kernels(const struct fcl_plan *plan, char names[FCL_PROGRAM_KER
     }
 }
 
-// Fills in a request for the plan's kernels; *source is the caller's to free.
+// Fills in a request for the plan's kernels; *source and *flags are the caller's to free.
 static enum fcl_status make_request(struct fcl_plan *plan, struct fcl_text *source,
-                                    char names[FCL_PROGRAM_KERNELS][256],
+                                    struct fcl_text *flags, char names[FCL_PROGRAM_KERNELS][256],
                                     struct fcl_program_request *request)
 {
     char reason[256];
@@ -63,12 +63,13 @@ static enum fcl_status make_request(struct fcl_plan *plan, struct fcl_text *sour
                         plan->device->kernel_folder, source, reason, sizeof reason);
     if (status)
         return fcl_device_fail(plan->device, status, "%s", reason);
-    if (source->failed)
+    fcl_spec_flags(&plan->config, flags);
+    if (source->failed || flags->failed)
         return FCL_OUT_OF_MEMORY;
     request->label = plan->label;
     request->source = source->data;
     request->retarget = plan->config.family == FCL_FAMILY_NVIDIA_WGMMA;
-    request->flags = request->retarget ? "-cl-nv-verbose" : "";
+    request->flags = flags->data ? flags->data : "";
     request->proof = prove;
     request->user = plan;
     name_kernels(plan, names, request);
@@ -77,16 +78,17 @@ static enum fcl_status make_request(struct fcl_plan *plan, struct fcl_text *sour
 
 static enum fcl_status build_program(struct fcl_plan *plan, int read_only)
 {
-    struct fcl_text source = {0};
+    struct fcl_text source = {0}, flags = {0};
     char names[FCL_PROGRAM_KERNELS][256];
     struct fcl_program program;
     struct fcl_program_request request = {.quiet = read_only, .read_only = read_only};
-    enum fcl_status status = make_request(plan, &source, names, &request);
+    enum fcl_status status = make_request(plan, &source, &flags, names, &request);
     if (!status)
         status = fcl_program_create(plan->device, &request, &program);
     if (!status)
         plan->program = program;
     fcl_text_free(&source);
+    fcl_text_free(&flags);
     return status;
 }
 
@@ -128,13 +130,14 @@ enum fcl_status fcl_plan_build(struct fcl_device *device, const struct fcl_probl
 
 enum fcl_status fcl_plan_store(struct fcl_plan *plan)
 {
-    struct fcl_text source = {0};
+    struct fcl_text source = {0}, flags = {0};
     char names[FCL_PROGRAM_KERNELS][256];
     struct fcl_program_request request = {0};
-    const enum fcl_status status = make_request(plan, &source, names, &request);
+    const enum fcl_status status = make_request(plan, &source, &flags, names, &request);
     if (!status)
         fcl_program_store(plan->device, &request, &plan->program);
     fcl_text_free(&source);
+    fcl_text_free(&flags);
     return status;
 }
 

@@ -34,8 +34,8 @@ static struct fcl_local_layout mma_layout(const struct fcl_config *c, const stru
         p->pass == FCL_PASS_FORWARD ? mma_row(fcl_div_up(p->head_dim_v, c->dv_split)) : 0;
     const int left = c->block_m * key, out = c->items / 32 * 16 * value;
     layout.right = left;
-    layout.values = layout.right + c->stages * c->block_n * key;
-    layout.total = layout.values + c->block_n * value;
+    layout.values = layout.right + (int)fcl_min(c->stages, 2) * c->block_n * key;
+    layout.total = layout.values + (c->stages == 3 ? 2 : 1) * c->block_n * value;
     layout.total = (int)fcl_max(layout.total, out);
     return layout;
 }
@@ -202,7 +202,9 @@ static enum fcl_status shape_mma(const struct fcl_config *c, const struct fcl_pr
             c->items / 32);
     REQUIRE(c->block_n % 16 == 0, "block_n %d is not a multiple of 16", c->block_n);
     REQUIRE(c->held == 0 || c->held == 1, "held %d is not 0 or 1", c->held);
-    REQUIRE(c->stages == 1 || c->stages == 2, "stages %d is not 1 or 2", c->stages);
+    REQUIRE(c->stages >= 1 && c->stages <= 3, "stages %d is outside of 1 to 3", c->stages);
+    REQUIRE(c->resident >= 0 && c->resident <= 16, "resident %d is outside of 0 to 16",
+            c->resident);
     REQUIRE(p->head_dim_v % 8 == 0 && fcl_div_up(p->head_dim_v, c->dv_split) % 8 == 0,
             "dv_split %d cuts the value head dim, %d, at no multiple of 8", c->dv_split,
             p->head_dim_v);
@@ -297,7 +299,10 @@ static enum fcl_status limit_generic(const struct fcl_config *c, const struct fc
     return FCL_OK;
 }
 
-#define MMA_REGISTERS 200 // what an item's tiles may take of 255, since the loop needs the others
+#define MMA_UNIT_REGISTERS 65536 // of a compute unit, on all GPUs that the tile is for
+#define MMA_OTHERS 55            // registers of an item that its tiles may not take: the loop's
+#define MMA_OTHERS_FEW 40        // where the compiler is told to do with few
+#define MMA_RESERVED 1024 // bytes of a unit's local memory that the driver keeps for each group
 
 // Finding rows in pages takes registers, too: for 32 rows of a block, with two stages for two
 // blocks, and for each copy of an item. Fits what ptxas spills and does not.
@@ -318,19 +323,29 @@ static int mma_registers(const struct fcl_config *c, const struct fcl_problem *p
     return tiles + (p->page ? mma_page_registers(c, p) : 0);
 }
 
+int fcl_config_registers(const struct fcl_config *config)
+{
+    const int share = MMA_UNIT_REGISTERS / (config->items * (int)fcl_max(config->resident, 1));
+    return (int)fcl_min(share / 8 * 8, 255);
+}
+
 static enum fcl_status limit_mma(const struct fcl_config *c, const struct fcl_problem *p,
                                  const struct fcl_caps *caps, char *reason, size_t size)
 {
     REQUIRE((uint64_t)c->items <= caps->group_size,
             "%d work-items in a group, the device allows %llu", c->items,
             (unsigned long long)caps->group_size);
-    REQUIRE(mma_registers(c, p) <= MMA_REGISTERS,
-            "%d registers in an item's tiles, more than %d would spill", mma_registers(c, p),
-            MMA_REGISTERS);
+    const int all = fcl_config_registers(c), most = all - (all < 200 ? MMA_OTHERS_FEW : MMA_OTHERS);
+    REQUIRE(mma_registers(c, p) <= most,
+            "%d registers in an item's tiles, more than %d would spill", mma_registers(c, p), most);
     const size_t bytes = fcl_config_local_bytes(c, p);
     REQUIRE(bytes <= caps->local_bytes,
             "%zu bytes of local memory needed, the device has %llu for a group", bytes,
             (unsigned long long)caps->local_bytes);
+    const size_t unit = (size_t)c->resident * (bytes + MMA_RESERVED);
+    REQUIRE(unit <= caps->local_bytes + MMA_RESERVED,
+            "resident %d: %zu bytes of local memory needed, a unit has %llu", c->resident, unit,
+            (unsigned long long)caps->local_bytes + MMA_RESERVED);
     return FCL_OK;
 }
 
@@ -492,12 +507,10 @@ static const struct tunable row_space[] = {
 };
 
 static const struct tunable mma_space[] = {
-    TUNABLE(block_m, LISTED, 16, 64, 128, 256),
-    TUNABLE(block_n, LISTED, 32, 64, 96, 128),
-    TUNABLE(items, LISTED, 32, 128, 256),
-    TUNABLE(held, LISTED, 0, 1),
-    TUNABLE(stages, LISTED, 1, 2),
-    TUNABLE(splits, LISTED, 1, 8, 32),
+    TUNABLE(block_m, LISTED, 16, 64, 128, 256), TUNABLE(block_n, LISTED, 32, 64, 96, 128),
+    TUNABLE(items, LISTED, 32, 128, 256),       TUNABLE(held, LISTED, 0, 1),
+    TUNABLE(stages, LISTED, 1, 2, 3),           TUNABLE(resident, LISTED, 0, 2, 3),
+    TUNABLE(splits, WITH_FEW_QUERIES, 1, 8, 32),
 };
 
 static const struct tunable wgmma_space[] = {

@@ -62,6 +62,7 @@ static const struct row nvidia_rows[] = {
     {"fwd h4 q333 k150 d128 bf16 causal-br lse", "nvidia_mma_m128n64w128", FCL_FUSED},
     {"fwd b2 h2 q70 k133 d24/40 bf16 lse", "nvidia_mma_m32n32w32t2", FCL_FUSED},
     {"fwd b2 h6/2 q5 k300 d64 f16 causal-br lse", "nvidia_mma_m16n32w32g1s4", FCL_FUSED},
+    {"fwd b2 h4/2 q70 k133 d64 bf16 causal-br lse", "nvidia_mma_m64n32w128t3", FCL_FUSED},
     {"fwd b2 h2 q150 k200 d64 f16 causal-br lse", "nvidia_wgmma_m128n64w384t2a1", FCL_FUSED},
     {"fwd b30 h2 q150 k200 d256 f16 causal-br lse", "nvidia_wgmma_m128n64w384t2a2", FCL_FUSED},
     {"fwd b2 h2 q170 k97 d40/72 bf16 lse", "nvidia_wgmma_m192n64w512t3a1", FCL_FUSED},

@@ -112,7 +112,7 @@ static void wrong_parts_are_named(void **state)
         {"vec_m64", "`vec_m64`", "vector_"},
         {"nvidia_dpas_m64", "`nvidia_dpas_m64`", "generic_ vector_"},
         {"nvidia_mma_m64", "lacks n", "block_n"},
-        {"nvidia_mma_m64n64w64k1", "`k`", "of nvidia_mma; allowed are m n w q t p g s x"},
+        {"nvidia_mma_m64n64w64k1", "`k`", "of nvidia_mma; allowed are m n w q t u p g s x"},
         {"vector_", "lacks m", "block_m"},
         {"vector_m64n32l16k4", "lacks c", "micro_cols"},
         {"vector_m64n32l16k4c8z1", "`z`", "m n l k c p g s x"},

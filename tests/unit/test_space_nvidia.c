@@ -45,16 +45,17 @@ static void defaults_follow_head_dim_rows_and_local_memory(void **state)
         uint64_t local_bytes;
         const char *config;
     } rows[] = {
-        {"fwd b4 h32 q4096 d64 f16", 231424, "nvidia_mma_m128n128w128"},
+        {"fwd b4 h32 q4096 d64 f16", 231424, "nvidia_mma_m128n64w128t3u3"},
+        {"fwd b4 h32 q4096 k4097 d64 f16", 231424, "nvidia_mma_m128n128w128t3u2"},
+        {"fwd b4 h32 q4096 d64 f16", 166912, "nvidia_mma_m128n64w128t3u3"},
+        {"fwd b4 h32 q4096 d64 f16", 101376, "nvidia_mma_m128n64w128t3u2"},
         {"fwd b4 h32 q4096 d64 bf16", 49152, "nvidia_mma_m128n128w128"},
-        {"fwd b16 h32 q1024 d64 f16", 231424, "nvidia_mma_m128n64w128"},
-        {"fwd b16 h32 q1024 d64 f16 causal-br", 231424, "nvidia_mma_m128n128w128"},
+        {"fwd b16 h32 q1024 d64 f16 causal-br", 231424, "nvidia_mma_m128n64w128t3u3"},
         {"lse b16 h32 q1024 d64 f16", 231424, "nvidia_mma_m128n128w128"},
-        {"fwd b16 h32 q1024 k1025 d64 f16", 231424, "nvidia_mma_m128n128w128"},
         {"fwd b4 h32 q4096 d64 f16 softcap=30", 231424, "nvidia_mma_m128n64w128"},
-        {"fwd b4 h32 q4096 d64 f16 sink", 231424, "nvidia_mma_m128n128w128"},
-        {"fwd b4 h32 q4096 d80 f16", 231424, "nvidia_mma_m128n64w128"},
-        {"fwd b4 h32 q4096 d128 f16 causal-br", 231424, "nvidia_mma_m128n64w128"},
+        {"fwd b4 h32 q4096 d64 f16 sink", 231424, "nvidia_mma_m128n64w128t3u3"},
+        {"fwd b4 h32 q4096 d80 f16", 231424, "nvidia_mma_m128n64w128t3u2"},
+        {"fwd b4 h32 q4096 d128 f16 causal-br", 231424, "nvidia_mma_m128n64w128t2u2"},
         {"fwd b4 h32 q4096 d128 f16 causal-br", 49152, "nvidia_mma_m128n32w128"},
         {"fwd b4 h32 q4096 d192/128 f16", 231424, "nvidia_mma_m128n64w128"},
         {"fwd b4 h32 q4096 d256 f16", 231424, "nvidia_mma_m128n64w256"},
@@ -66,7 +67,7 @@ static void defaults_follow_head_dim_rows_and_local_memory(void **state)
         {"fwd b1 h32/8 q8 k8192 d256 f16", 101376, "nvidia_mma_m64n64w128g1s16"},
         {"fwd b64 h32 q16 k8192 d128 f16", 231424, "nvidia_mma_m16n64w32"},
         {"lse b4 h32 q4096 d64 f16", 231424, "nvidia_mma_m128n128w128"},
-        {"fwd b4 h32 q4096 d128 f16 varlen", 231424, "nvidia_mma_m128n64w128"},
+        {"fwd b4 h32 q4096 d128 f16 varlen", 231424, "nvidia_mma_m128n64w128t2u2"},
         {"fwd b4 h32 q4096 d128 f16 page=16", 231424, "nvidia_mma_m128n32w128"},
         {"fwd b4 h32 q4096 d64", 231424, "generic_m128n64w128r8d64"}, // fp32
     };
@@ -98,7 +99,10 @@ static void what_it_is_not_for_is_refused_with_a_reason(void **state)
         {"fwd h8 q64 d64 f16", "nvidia_mma_m96n64w128", "block_m 96"},
         {"fwd h8 q64 d64 f16", "nvidia_mma_m128n40w128", "block_n 40"},
         {"fwd h8 q64 d64 f16", "nvidia_mma_m128n64w128q2", "held 2"},
-        {"fwd h8 q64 d64 f16", "nvidia_mma_m128n64w128t3", "stages 3"},
+        {"fwd h8 q64 d64 f16", "nvidia_mma_m128n64w128t4", "stages 4"},
+        {"fwd h8 q64 d64 f16", "nvidia_mma_m128n64w128u17", "resident 17"},
+        {"fwd h8 q64 d64 f16", "nvidia_mma_m128n128w128t3u3", "more than 128"},
+        {"fwd h8 q64 d128 f16", "nvidia_mma_m64n64w128t2u3", "resident 3: 199680 bytes"},
         {"fwd h8 q64 d64 f16", "nvidia_mma_m128n64w128p3", "dv_split 3"},
         {"fwd h8 q64 d72 f16", "nvidia_mma_m128n128w128q1", "218 registers"},
         {"fwd h8 q64 d128 f16 page=16", "nvidia_mma_m128n64w128", "222 registers"},
@@ -120,6 +124,7 @@ static void local_memory_holds_q_k_and_v(void **state)
     } rows[] = {
         {"fwd h8 q64 d128 f16", "nvidia_mma_m128n64w128", (128 + 64 + 64) * 256},
         {"fwd h8 q64 d128 f16", "nvidia_mma_m128n64w128t2", (128 + 2 * 64 + 64) * 256},
+        {"fwd h8 q64 d128 f16", "nvidia_mma_m128n64w128t3", (128 + 2 * 64 + 2 * 64) * 256},
         {"fwd h8 q64 d64 f16", "nvidia_mma_m128n96w128q1", (128 + 2 * 96) * 128},
         {"fwd h8 q64 d72/40 f16", "nvidia_mma_m64n32w128", (64 + 32) * 160 + 32 * 96},
         {"fwd h8 q64 d16/256 f16", "nvidia_mma_m64n16w128q1", 4 * 16 * 512}, // O on its way out
