@@ -99,35 +99,35 @@ FCL_API enum fcl_status fcl_family_usable(enum fcl_family family, const struct f
 
 // Tunables. X(field, key, MACRO, families that use it, meaning). A field that the family does not
 // use is 0. The key is its letter in the text form and in labels; the macro is its name in kernels.
-#define FCL_CONFIG_FIELDS(X)                                                                      \
-    X(block_m, "m", BLOCK_M, FCL_EVERY_FAMILY, "rows of a work-group")                            \
-    X(block_n, "n", BLOCK_N, FCL_EVERY_FAMILY, "keys of a block")                                 \
-    X(items, "w", ITEMS, FCL_USES(GENERIC) | FCL_USES(NVIDIA_MMA) | FCL_USES(NVIDIA_WGMMA),       \
-      "work-items of a work-group")                                                               \
-    X(item_rows, "r", ITEM_ROWS, FCL_USES(GENERIC), "rows of an item's product tile")             \
-    X(d_chunk, "d", D_CHUNK, FCL_USES(GENERIC),                                                   \
-      "head dims of Q staged at once; the head dim: all, kept")                                   \
-    X(k_chunk, "h", K_CHUNK, FCL_USES(GENERIC),                                                   \
-      "head dims of K staged at once where all of Q is kept; 0: all")                             \
-    X(held, "q", HELD, FCL_USES(NVIDIA_MMA), "1: rows of Q stay in registers")                    \
-    X(stages, "t", STAGES, FCL_USES(NVIDIA_MMA) | FCL_USES(NVIDIA_WGMMA),                         \
-      "buffers for blocks of K (nvidia_wgmma: and of V)")                                         \
-    X(resident, "u", RESIDENT, FCL_USES(NVIDIA_MMA),                                              \
-      "work-groups that a compute unit's registers must suffice for; 0: as the compiler chooses") \
-    X(ahead, "a", AHEAD, FCL_USES(NVIDIA_WGMMA),                                                  \
-      "beside the last product: 1 the next rows' first scores, 2 copies of their Q")              \
-    X(width, "l", WIDTH, FCL_USES(VECTOR) | FCL_USES(ROW), "elements in a vector register")       \
-    X(micro_keys, "k", MICRO_KEYS, FCL_USES(VECTOR) | FCL_USES(ROW),                              \
-      "keys of a register tile of scores")                                                        \
-    X(micro_cols, "c", MICRO_COLS, FCL_USES(VECTOR) | FCL_USES(ROW),                              \
-      "columns (row: vectors of columns) of a register tile of the output")                       \
-    X(dv_split, "p", DV_SPLIT, FCL_EVERY_FAMILY,                                                  \
-      "groups that share the output's columns; 1: one does all")                                  \
-    X(packed, "g", PACKED, FCL_EVERY_FAMILY,                                                      \
-      "1: the query heads that share a key head are rows of one block")                           \
-    X(splits, "s", SPLITS, FCL_EVERY_FAMILY,                                                      \
-      "most parts that the keys of a row are cut into; above 1, launches need workspace")         \
-    X(visit, "x", VISIT, FCL_EVERY_FAMILY,                                                        \
+#define FCL_CONFIG_FIELDS(X)                                                                \
+    X(block_m, "m", BLOCK_M, FCL_EVERY_FAMILY, "rows of a work-group")                      \
+    X(block_n, "n", BLOCK_N, FCL_EVERY_FAMILY, "keys of a block")                           \
+    X(items, "w", ITEMS, FCL_USES(GENERIC) | FCL_USES(NVIDIA_MMA) | FCL_USES(NVIDIA_WGMMA), \
+      "work-items of a work-group")                                                         \
+    X(item_rows, "r", ITEM_ROWS, FCL_USES(GENERIC), "rows of an item's product tile")       \
+    X(d_chunk, "d", D_CHUNK, FCL_USES(GENERIC),                                             \
+      "head dims of Q staged at once; the head dim: all, kept")                             \
+    X(k_chunk, "h", K_CHUNK, FCL_USES(GENERIC),                                             \
+      "head dims of K staged at once where all of Q is kept; 0: all")                       \
+    X(held, "q", HELD, FCL_USES(NVIDIA_MMA), "1: rows of Q stay in registers")              \
+    X(stages, "t", STAGES, FCL_USES(NVIDIA_MMA) | FCL_USES(NVIDIA_WGMMA),                   \
+      "buffers for blocks of K; nvidia_wgmma: and of V; nvidia_mma 3: two of each")         \
+    X(resident, "u", RESIDENT, FCL_USES(NVIDIA_MMA),                                        \
+      "work-groups that a compute unit must have registers and memory for; 0: as it comes") \
+    X(ahead, "a", AHEAD, FCL_USES(NVIDIA_WGMMA),                                            \
+      "beside the last product: 1 the next rows' first scores, 2 copies of their Q")        \
+    X(width, "l", WIDTH, FCL_USES(VECTOR) | FCL_USES(ROW), "elements in a vector register") \
+    X(micro_keys, "k", MICRO_KEYS, FCL_USES(VECTOR) | FCL_USES(ROW),                        \
+      "keys of a register tile of scores")                                                  \
+    X(micro_cols, "c", MICRO_COLS, FCL_USES(VECTOR) | FCL_USES(ROW),                        \
+      "columns (row: vectors of columns) of a register tile of the output")                 \
+    X(dv_split, "p", DV_SPLIT, FCL_EVERY_FAMILY,                                            \
+      "groups that share the output's columns; 1: one does all")                            \
+    X(packed, "g", PACKED, FCL_EVERY_FAMILY,                                                \
+      "1: the query heads that share a key head are rows of one block")                     \
+    X(splits, "s", SPLITS, FCL_EVERY_FAMILY,                                                \
+      "most parts that the keys of a row are cut into; above 1, launches need workspace")   \
+    X(visit, "x", VISIT, FCL_EVERY_FAMILY,                                                  \
       "masking: 0 skip hidden blocks and mask edge blocks, 1 skip but mask all, 2 mask only")
 
 struct fcl_config {

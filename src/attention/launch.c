@@ -337,10 +337,12 @@ static enum fcl_status prepare_grid(const struct fcl_problem *p, const struct fc
     launch->score_bytes = fcl_score_bytes(p, c, s);
     launch->args.score_pitch = (int64_t)blocks * c->block_m;
     launch->args.slots = launch->part_args.slots = (uint32_t)slots;
-    if (rows > GROUP_LIMIT || launch->groups > GROUP_LIMIT || launch->combine_groups > GROUP_LIMIT)
+    if (rows > GROUP_LIMIT || launch->groups > GROUP_LIMIT - staying ||
+        launch->combine_groups > GROUP_LIMIT)
         return fcl_fail(reason, size, FCL_UNSUPPORTED,
                         "the shape needs %llu work-groups, at most %llu are possible",
-                        (unsigned long long)launch->groups, (unsigned long long)GROUP_LIMIT);
+                        (unsigned long long)launch->groups,
+                        (unsigned long long)(GROUP_LIMIT - staying));
     const int64_t packed_rows = extent->q_len * group;
     if (packed_rows > LENGTH_LIMIT)
         return fcl_fail(reason, size, FCL_UNSUPPORTED,

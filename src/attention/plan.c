@@ -63,12 +63,14 @@ static enum fcl_status make_request(struct fcl_plan *plan, struct fcl_text *sour
                         plan->device->kernel_folder, source, reason, sizeof reason);
     if (status)
         return fcl_device_fail(plan->device, status, "%s", reason);
+    request->retarget = plan->config.family == FCL_FAMILY_NVIDIA_WGMMA;
     fcl_spec_flags(&plan->config, flags);
+    if (request->retarget)
+        fcl_text_add(flags, " -cl-nv-verbose");
     if (source->failed || flags->failed)
         return FCL_OUT_OF_MEMORY;
     request->label = plan->label;
     request->source = source->data;
-    request->retarget = plan->config.family == FCL_FAMILY_NVIDIA_WGMMA;
     request->flags = flags->data ? flags->data : "";
     request->proof = prove;
     request->user = plan;

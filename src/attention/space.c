@@ -203,6 +203,8 @@ static enum fcl_status shape_mma(const struct fcl_config *c, const struct fcl_pr
     REQUIRE(c->block_n % 16 == 0, "block_n %d is not a multiple of 16", c->block_n);
     REQUIRE(c->held == 0 || c->held == 1, "held %d is not 0 or 1", c->held);
     REQUIRE(c->stages >= 1 && c->stages <= 3, "stages %d is outside of 1 to 3", c->stages);
+    REQUIRE(c->stages < 3 || p->pass == FCL_PASS_FORWARD,
+            "stages 3: the statistics pass has no values for a second buffer");
     REQUIRE(c->resident >= 0 && c->resident <= 16, "resident %d is outside of 0 to 16",
             c->resident);
     REQUIRE(p->head_dim_v % 8 == 0 && fcl_div_up(p->head_dim_v, c->dv_split) % 8 == 0,
@@ -337,7 +339,8 @@ static enum fcl_status limit_mma(const struct fcl_config *c, const struct fcl_pr
             (unsigned long long)caps->group_size);
     const int all = fcl_config_registers(c), most = all - (all < 200 ? MMA_OTHERS_FEW : MMA_OTHERS);
     REQUIRE(mma_registers(c, p) <= most,
-            "%d registers in an item's tiles, more than %d would spill", mma_registers(c, p), most);
+            "%d registers in an item's tiles, more than %d would spill", mma_registers(c, p),
+            (int)fcl_max(most, 0));
     const size_t bytes = fcl_config_local_bytes(c, p);
     REQUIRE(bytes <= caps->local_bytes,
             "%zu bytes of local memory needed, the device has %llu for a group", bytes,
@@ -509,8 +512,8 @@ static const struct tunable row_space[] = {
 static const struct tunable mma_space[] = {
     TUNABLE(block_m, LISTED, 16, 64, 128, 256), TUNABLE(block_n, LISTED, 32, 64, 96, 128),
     TUNABLE(items, LISTED, 32, 128, 256),       TUNABLE(held, LISTED, 0, 1),
-    TUNABLE(stages, LISTED, 1, 2, 3),           TUNABLE(resident, LISTED, 0, 2, 3),
-    TUNABLE(splits, WITH_FEW_QUERIES, 1, 8, 32),
+    TUNABLE(stages, LISTED, 1, 2, 3),           TUNABLE(resident, LISTED, 0, 3),
+    TUNABLE(splits, LISTED, 1, 8, 32),
 };
 
 static const struct tunable wgmma_space[] = {

@@ -61,11 +61,8 @@ void fcl_spec_label(const struct fcl_problem *problem, const struct fcl_config *
 
 void fcl_spec_flags(const struct fcl_config *config, struct fcl_text *flags)
 {
-    const char *const space = flags->length ? " " : "";
-    if (config->resident)
-        fcl_text_add(flags, "%s-cl-nv-maxrregcount=%d", space, fcl_config_registers(config));
-    if (config->family == FCL_FAMILY_NVIDIA_WGMMA)
-        fcl_text_add(flags, "%s-cl-nv-verbose", space); // how it tells of products one by one
+    if (config->family == FCL_FAMILY_NVIDIA_MMA && config->resident)
+        fcl_text_add(flags, " -cl-nv-maxrregcount=%d", fcl_config_registers(config));
 }
 
 static void add_prelude(const struct fcl_problem *p, const struct fcl_config *c,

@@ -56,7 +56,7 @@ enum fcl_status fcl_spec_source(const struct fcl_problem *problem, const struct 
                                 enum fcl_implementation implementation, const char *kernel_folder,
                                 struct fcl_text *source, char *reason, size_t size);
 
-// Appends what the compiler is told besides the language's version.
+// Appends what the compiler is told besides the language's version, a space before each option.
 void fcl_spec_flags(const struct fcl_config *config, struct fcl_text *flags);
 
 #endif

@@ -50,9 +50,9 @@ enum fcl_status fcl_device_learn(fcl_device *device, const struct fcl_wisdom_row
 // Merges the device's wisdom into its file, if it has one; a failure is logged.
 enum fcl_status fcl_device_save_wisdom(fcl_device *device);
 
-// The first of `count` numbers in a row for a launch, each of which memory holds only by a chance
-// of about 2^-64, whoever wrote to it: neither an earlier launch nor another device has one of
-// them. Thread-safe.
+// The first of `count` numbers in a row for a launch. That memory holds one of them has a chance of
+// about count 2^-64, whoever wrote to it: neither an earlier launch nor another device has it.
+// Thread-safe.
 uint64_t fcl_device_mark(fcl_device *device, uint64_t count);
 
 // Appends what device and driver are, a line a fact, for keys of the cache.

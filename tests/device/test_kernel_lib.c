@@ -238,21 +238,23 @@ static void set_up_schedule(struct schedule *s, const struct test_kernels *k, en
     s->problem.k_len = k_len;
     s->row_blocks = (cl_int)((q_len + block_m - 1) / block_m);
     s->groups = BATCHES * HEADS * s->row_blocks * k->config.dv_split;
-    s->args = (struct fcl_kernel_args){.q_strides = {INT64_C(1) << 40, INT64_C(5) << 33, 1001, 2},
-                                       .k_strides = {INT64_C(3) << 40, INT64_C(7) << 33, 1003, 3},
-                                       .v_strides = {INT64_C(5) << 40, INT64_C(9) << 33, 1005, 4},
-                                       .o_strides = {INT64_C(7) << 40, INT64_C(11) << 33, 1007, 5},
-                                       .q_start = 21,
-                                       .k_start = 22,
-                                       .v_start = 23,
-                                       .o_start = 24,
-                                       .lse_start = INT64_C(1) << 35,
-                                       .q_len = (cl_int)q_len,
-                                       .k_len = (cl_int)k_len,
-                                       .heads = HEADS,
-                                       .group = HEADS / KV_HEADS,
-                                       .all_heads = BATCHES * HEADS,
-                                       .together = together};
+    s->args =
+        (struct fcl_kernel_args){.q_strides = {INT64_C(1) << 40, INT64_C(5) << 33, 1001, 2},
+                                 .k_strides = {INT64_C(3) << 40, INT64_C(7) << 33, 1003, 3},
+                                 .v_strides = {INT64_C(5) << 40, INT64_C(9) << 33, 1005, 4},
+                                 .o_strides = {INT64_C(7) << 40, INT64_C(11) << 33, 1007, 5},
+                                 .q_start = 21,
+                                 .k_start = 22,
+                                 .v_start = 23,
+                                 .o_start = 24,
+                                 .lse_start = INT64_C(1) << 35,
+                                 .q_len = (cl_int)q_len,
+                                 .k_len = (cl_int)k_len,
+                                 .heads = HEADS,
+                                 .group = HEADS / KV_HEADS,
+                                 .all_heads = BATCHES * HEADS,
+                                 // as launches say
+                                 .together = fcl_problem_bounds_right(&s->problem) ? together : 1};
     set_masks(&s->args, &s->problem);
     s->works = test_poisoned((size_t)s->groups * sizeof *s->works);
     s->blocks = test_poisoned((size_t)s->groups * sizeof *s->blocks);

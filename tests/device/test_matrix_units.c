@@ -79,7 +79,6 @@ static const struct {
     {"fwd b2 h4/2 q150 k333 d128 bf16 lse", "nvidia_mma_m128n64w128t3", -0.3f},
     {"fwd b1 h2 q100 k297 d128/40 f16 causal-br mask=u8 alibi lse", "nvidia_mma_m64n32w128t3", 0},
     {"fwd b2 h4/2 q150 k333 d64 f16 varlen page=16 lse", "nvidia_mma_m64n64w128t3", 0},
-    {"lse b1 h4 q333 k150 d128 bf16 causal-br", "nvidia_mma_m128n64w128t3", 0},
     {"fwd b2 h12/2 q5 k999 d80/96 f16 causal-br lse", "nvidia_mma_m16n64w32g1s16t3", 0},
 };
 
