@@ -111,7 +111,7 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
         while (tile_draw(&t, a, &w))
             for (int n = w.last; n-- > w.first;) {
                 if (n == w.first)
-                    tile_draw_ahead(&t, a);
+                    tile_draw_ahead(&t, a FCL_PASS_STATE);
                 tile_send(&t, a, &w, block_at(a, &w, n));
             }
         return;
