@@ -346,6 +346,28 @@ time_group() {
         --device "$torch" --backends "$backends" --samples "$samples" --batch-ms "$batch" --copies "$copies" "$@"
 }
 
+# Lines `CONFIG PROBLEM` of all that is timed; `-` for what FlashCL chooses.
+programs() {
+    for word in $families; do
+        case $word in
+        default) sed 's/^[0-9]* /- /' "$folder/problems.txt" ;;
+        *_m[0-9]*) sed "s/^[0-9]* /$word /" "$folder/problems.txt" ;;
+        *) cat "$folder/configs-$word-"*.txt ;;
+        esac
+    done
+}
+
+# Builds them, a processor each, so that no round waits for compilers.
+build_programs() {
+    programs | xargs -P "$(nproc)" -I LINE sh -c '
+        problem=${3#* } config=${3%% *}
+        if [ "$config" = - ]; then
+            "$1" cache warm --device "$2" "$problem"
+        else
+            "$1" bench --device "$2" --samples 1 --batch-ms 1 --config "$config" "$problem"
+        fi' sh "$flashcl" "$index" LINE >/dev/null 2>&1 || : # the rounds say what is wrong
+}
+
 one_round() {
     group=0
     for copies in $all_copies; do
@@ -373,6 +395,8 @@ if [ -n "$times" ]; then
             with_problems "$copies" "$folder/problems.txt" configs_of "$word" >"$folder/configs-$word-$copies.txt"
         done
     done
+    build_programs
+    echo "kernels built after $(($(date +%s) - begin)) s"
     longest=0
     for round in $(seq "$rounds"); do
         now=$(date +%s)
