@@ -138,3 +138,11 @@ enum fcl_status fcl_config_budget(const struct fcl_config *config,
     }
     return FCL_OK;
 }
+
+#define UNIT_REGISTERS 65536 // of a compute unit, on all NVIDIA GPUs since Ampere
+
+int fcl_config_registers(const struct fcl_config *config)
+{
+    const int share = UNIT_REGISTERS / (config->items * (int)fcl_max(config->resident, 1));
+    return (int)fcl_min(share / 8 * 8, 255);
+}

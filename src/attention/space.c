@@ -284,16 +284,12 @@ enum fcl_status fcl_config_shape(const struct fcl_config *config, const struct f
 #define GENERIC_REGISTERS 192    // floats of an item's tiles beyond which every GPU spills
 #define PRIVATE_BYTES (1u << 20) // of a work-item's arrays on a CPU: far below any thread's stack
 
-static enum fcl_status limit_generic(const struct fcl_config *c, const struct fcl_problem *p,
-                                     const struct fcl_caps *caps, char *reason, size_t size)
+static enum fcl_status limit_group(const struct fcl_config *c, const struct fcl_problem *p,
+                                   const struct fcl_caps *caps, char *reason, size_t size)
 {
     REQUIRE((uint64_t)c->items <= caps->group_size,
             "%d work-items in a group, the device allows %llu", c->items,
             (unsigned long long)caps->group_size);
-    const int tiles = c->item_rows * (item_columns(c, p) + c->block_n / column_groups(c));
-    REQUIRE(tiles <= GENERIC_REGISTERS,
-            "%d floats in an item's register tiles, more than %d would spill", tiles,
-            GENERIC_REGISTERS);
     const size_t bytes = fcl_config_local_bytes(c, p);
     REQUIRE(bytes <= caps->local_bytes,
             "%zu bytes of local memory needed, the device has %llu for a group", bytes,
@@ -301,9 +297,18 @@ static enum fcl_status limit_generic(const struct fcl_config *c, const struct fc
     return FCL_OK;
 }
 
-#define MMA_UNIT_REGISTERS 65536 // of a compute unit, on all GPUs that the tile is for
-#define MMA_OTHERS 55            // registers of an item that its tiles may not take: the loop's
-#define MMA_OTHERS_FEW 40        // where the compiler is told to do with few
+static enum fcl_status limit_generic(const struct fcl_config *c, const struct fcl_problem *p,
+                                     char *reason, size_t size)
+{
+    const int tiles = c->item_rows * (item_columns(c, p) + c->block_n / column_groups(c));
+    REQUIRE(tiles <= GENERIC_REGISTERS,
+            "%d floats in an item's register tiles, more than %d would spill", tiles,
+            GENERIC_REGISTERS);
+    return FCL_OK;
+}
+
+#define MMA_OTHERS 55     // registers of an item that its tiles may not take: the loop's
+#define MMA_OTHERS_FEW 40 // where the compiler is told to do with few
 #define MMA_RESERVED 1024 // bytes of a unit's local memory that the driver keeps for each group
 
 // Finding rows in pages takes registers, too: for 32 rows of a block, with two stages for two
@@ -325,27 +330,14 @@ static int mma_registers(const struct fcl_config *c, const struct fcl_problem *p
     return tiles + (p->page ? mma_page_registers(c, p) : 0);
 }
 
-int fcl_config_registers(const struct fcl_config *config)
-{
-    const int share = MMA_UNIT_REGISTERS / (config->items * (int)fcl_max(config->resident, 1));
-    return (int)fcl_min(share / 8 * 8, 255);
-}
-
 static enum fcl_status limit_mma(const struct fcl_config *c, const struct fcl_problem *p,
                                  const struct fcl_caps *caps, char *reason, size_t size)
 {
-    REQUIRE((uint64_t)c->items <= caps->group_size,
-            "%d work-items in a group, the device allows %llu", c->items,
-            (unsigned long long)caps->group_size);
     const int all = fcl_config_registers(c), most = all - (all < 200 ? MMA_OTHERS_FEW : MMA_OTHERS);
     REQUIRE(mma_registers(c, p) <= most,
             "%d registers in an item's tiles, more than %d would spill", mma_registers(c, p),
             (int)fcl_max(most, 0));
-    const size_t bytes = fcl_config_local_bytes(c, p);
-    REQUIRE(bytes <= caps->local_bytes,
-            "%zu bytes of local memory needed, the device has %llu for a group", bytes,
-            (unsigned long long)caps->local_bytes);
-    const size_t unit = (size_t)c->resident * (bytes + MMA_RESERVED);
+    const size_t unit = (size_t)c->resident * (fcl_config_local_bytes(c, p) + MMA_RESERVED);
     REQUIRE(unit <= caps->local_bytes + MMA_RESERVED,
             "resident %d: %zu bytes of local memory needed, a unit has %llu", c->resident, unit,
             (unsigned long long)caps->local_bytes + MMA_RESERVED);
@@ -366,18 +358,11 @@ static int wgmma_registers(const struct fcl_config *c, const struct fcl_problem 
 }
 
 static enum fcl_status limit_wgmma(const struct fcl_config *c, const struct fcl_problem *p,
-                                   const struct fcl_caps *caps, char *reason, size_t size)
+                                   char *reason, size_t size)
 {
-    REQUIRE((uint64_t)c->items <= caps->group_size,
-            "%d work-items in a group, the device allows %llu", c->items,
-            (unsigned long long)caps->group_size);
     REQUIRE(wgmma_registers(c, p) <= wgmma_register_limit(c),
             "%d registers in an item's tiles, more than %d would spill", wgmma_registers(c, p),
             wgmma_register_limit(c));
-    const size_t bytes = fcl_config_local_bytes(c, p);
-    REQUIRE(bytes <= caps->local_bytes,
-            "%zu bytes of local memory needed, the device has %llu for a group", bytes,
-            (unsigned long long)caps->local_bytes);
     return FCL_OK;
 }
 
@@ -421,12 +406,15 @@ enum fcl_status fcl_config_validate(const struct fcl_config *config,
     case FCL_FAMILY_ROW:
         return limit_registers(config, &full, caps, config->block_m, reason, size);
     case FCL_FAMILY_NVIDIA_MMA:
-        return limit_mma(config, &full, caps, reason, size);
+        status = limit_mma(config, &full, caps, reason, size);
+        break;
     case FCL_FAMILY_NVIDIA_WGMMA:
-        return limit_wgmma(config, &full, caps, reason, size);
+        status = limit_wgmma(config, &full, reason, size);
+        break;
     default:
-        return limit_generic(config, &full, caps, reason, size);
+        status = limit_generic(config, &full, reason, size);
     }
+    return status ? status : limit_group(config, &full, caps, reason, size);
 }
 
 int fcl_config_joins(const struct fcl_config *config)
@@ -463,12 +451,13 @@ int fcl_rows_packed(enum fcl_family family, const struct fcl_problem *problem)
 
 // ---- enumeration
 
-#define VALUES 6 // at most, of one tunable
+#define VALUES 6         // at most, of one tunable
+#define MANY_ROWS 131072 // of all heads: 1024 blocks of 128, with which no GPU is idle
 
 // Which values a tunable takes: those listed; those below the head dim and one more, which stands
-// for all of it; of those listed only the first, unless queries are few; those listed and the rows
-// that there are, if they are few.
-enum kind { LISTED, BELOW_AND_HEAD_DIM, BELOW_AND_ZERO, WITH_FEW_QUERIES, AND_FEW_ROWS };
+// for all of it; of those listed only the first, unless queries, or blocks of rows of all heads,
+// are few; those listed and the rows that there are, if they are few.
+enum kind { LISTED, BELOW_AND_HEAD_DIM, BELOW_AND_ZERO, FEW_QUERIES, FEW_BLOCKS, AND_FEW_ROWS };
 
 struct tunable {
     size_t offset; // in struct fcl_config
@@ -493,14 +482,14 @@ static const struct tunable generic_space[] = {
     TUNABLE(d_chunk, BELOW_AND_HEAD_DIM, 16, 32, 64),
     TUNABLE(k_chunk, BELOW_AND_ZERO, 16, 32),
     TUNABLE(dv_split, LISTED, 1, 2, 4),
-    TUNABLE(splits, WITH_FEW_QUERIES, 1, 8, 32),
+    TUNABLE(splits, FEW_QUERIES, 1, 8, 32),
 };
 
 static const struct tunable vector_space[] = {
     TUNABLE(width, LISTED, 4, 8, 16),           TUNABLE(block_m, LISTED, 4, 8, 16, 32, 64, 128),
     TUNABLE(block_n, LISTED, 32, 64, 128, 256), TUNABLE(micro_keys, LISTED, 2, 4, 8),
     TUNABLE(micro_cols, LISTED, 2, 4, 8),       TUNABLE(dv_split, LISTED, 1, 2),
-    TUNABLE(splits, WITH_FEW_QUERIES, 1, 4),
+    TUNABLE(splits, FEW_QUERIES, 1, 4),
 };
 
 static const struct tunable row_space[] = {
@@ -513,7 +502,7 @@ static const struct tunable mma_space[] = {
     TUNABLE(block_m, LISTED, 16, 64, 128, 256), TUNABLE(block_n, LISTED, 32, 64, 96, 128),
     TUNABLE(items, LISTED, 32, 128, 256),       TUNABLE(held, LISTED, 0, 1),
     TUNABLE(stages, LISTED, 1, 2, 3),           TUNABLE(resident, LISTED, 0, 3),
-    TUNABLE(splits, LISTED, 1, 8, 32),
+    TUNABLE(splits, FEW_BLOCKS, 1, 8, 32),
 };
 
 static const struct tunable wgmma_space[] = {
@@ -549,8 +538,10 @@ static size_t value_count(const struct tunable *tunable, const struct fcl_proble
     size_t count = 0;
     if (tunable->kind == LISTED)
         return tunable->count;
-    if (tunable->kind == WITH_FEW_QUERIES)
+    if (tunable->kind == FEW_QUERIES)
         return problem->q_len > 0 && problem->q_len < PACKED_QUERIES ? tunable->count : 1;
+    if (tunable->kind == FEW_BLOCKS)
+        return problem->batch * problem->heads_q * problem->q_len < MANY_ROWS ? tunable->count : 1;
     if (tunable->kind == AND_FEW_ROWS)
         return tunable->count + (few_rows(problem) > 0);
     while (count < tunable->count && tunable->values[count] < problem->head_dim_qk)

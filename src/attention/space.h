@@ -52,7 +52,7 @@ enum fcl_status fcl_family_default(enum fcl_family family, const struct fcl_prob
                                    const struct fcl_caps *caps, struct fcl_config *config,
                                    char *reason, size_t size);
 
-// Registers that an item of a kernel for NVIDIA GPUs may have.
+// Registers that an item of the nvidia_mma family may have (budget.c).
 int fcl_config_registers(const struct fcl_config *config);
 
 #endif

@@ -175,6 +175,34 @@ static void a_generated_kernel_has_a_mark(void **state)
     fcl_generated_free(&generated);
 }
 
+// Registers are limited by an option of NVIDIA's compiler, for this family only.
+static void resident_groups_limit_registers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *config;
+        int resident;
+        const char *flags;
+    } rows[] = {{"nvidia_mma_m128n64w128t3", 0, "-cl-std=CL1.2"},
+                {"nvidia_mma_m128n64w128t3", 3, "-cl-std=CL1.2 -cl-nv-maxrregcount=168"},
+                {"nvidia_mma_m64n64w128", 4, "-cl-std=CL1.2 -cl-nv-maxrregcount=128"},
+                {"nvidia_wgmma_m128n128w384t2", 3, "-cl-std=CL1.2"},
+                {"generic_m16n16w64r4d16", 3, "-cl-std=CL1.2"}};
+    const struct fcl_caps caps = nvidia(90, 231424);
+    const struct fcl_problem problem = test_problem("fwd b1 h8 q4096 d64 f16");
+    for (size_t i = 0; i < FCL_COUNT(rows); i++) {
+        struct fcl_generated generated;
+        struct fcl_config config = test_config(rows[i].config);
+        config.resident = rows[i].resident;
+        assert_int_equal(
+            fcl_attention_generate(&problem, &caps, &config, NULL, &generated, NULL, 0), FCL_OK);
+        assert_string_equal(generated.flags, rows[i].flags);
+        // The option is ignored where a kernel states its group's size.
+        assert_int_equal(!strstr(generated.source, "define FCL_RESIDENT 0"), rows[i].resident > 0);
+        fcl_generated_free(&generated);
+    }
+}
+
 // It joins the parts of split keys itself, other families need a second kernel.
 static void kernels_are_counted(void **state)
 {
@@ -201,7 +229,13 @@ static void its_space_is_worth_searching(void **state)
                                            "fwd b4 h16 q2048 d256 f16"};
     const struct fcl_caps caps = nvidia(90, 231424);
     for (size_t i = 0; i < FCL_COUNT(problems); i++)
-        assert_in_range(test_space_valid(problems[i], &caps, FCL_FAMILY_NVIDIA_MMA), 20, 700);
+        assert_in_range(test_space_valid(problems[i], &caps, FCL_FAMILY_NVIDIA_MMA), 20, 300);
+    // Keys are split in three ways only where there is too little to do otherwise.
+    const size_t few =
+        test_space_valid("fwd b1 h8 q64 k65536 d128 f16", &caps, FCL_FAMILY_NVIDIA_MMA);
+    const size_t many =
+        test_space_valid("fwd b64 h32 q64 k65536 d128 f16", &caps, FCL_FAMILY_NVIDIA_MMA);
+    assert_int_equal(few, 3 * many);
 }
 
 int main(void)
@@ -213,6 +247,7 @@ int main(void)
         cmocka_unit_test(local_memory_holds_q_k_and_v),
         cmocka_unit_test(unfused_kernels_are_of_another_family),
         cmocka_unit_test(a_generated_kernel_has_a_mark),
+        cmocka_unit_test(resident_groups_limit_registers),
         cmocka_unit_test(kernels_are_counted),
         cmocka_unit_test(its_space_is_worth_searching),
     };

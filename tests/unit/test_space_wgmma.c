@@ -209,11 +209,13 @@ static void launches_stay_and_keep_their_state_in_workspace(void **state)
     struct fcl_problem problem = test_problem("fwd b2 h8 q1000 d128 f16");
     struct fcl_launch launch = launch_of(&problem, X128, &config);
     assert_int_equal(launch.groups, 2 * 8 * 8); // fewer than compute units
+    assert_int_equal(launch.marks, 1 + 128 + 128);
     assert_int_equal(launch.state_start, 0);
     assert_int_equal(launch.state_bytes, 128 + 132 * 512);
     problem = test_problem("fwd b4 h32 q4096 d128 f16");
     launch = launch_of(&problem, X128, &config);
     assert_int_equal(launch.groups, 132);
+    assert_int_equal(launch.marks, 1 + 4 * 32 * 32 + 132);
     problem = test_problem("fwd b1 h3 q5 k1000 d128 f16"); // 3 x 15 rows of 129 floats in parts
     launch = launch_of(&problem, X128 "s3", &config);
     assert_int_equal(launch.part_bytes, 3 * 15 * 129 * 4);
