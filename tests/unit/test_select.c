@@ -148,7 +148,7 @@ static void a_device_with_a_table_gets_its_rows(void **state)
     assert_int_equal(fcl_problem_parse("fwd b1 h32/8 q1 k131072 d128 f16", &f->problem, NULL, 0),
                      FCL_OK);
     choose(f);
-    expect(f, 0, "nvidia_mma_m16n96w32t2g1s32", "table");
+    expect(f, 0, "nvidia_mma_m16n64w32t2g1s32", "table");
 }
 
 // Wisdom that is not valid here, or says that something is bad, is passed over.
