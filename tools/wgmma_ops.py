@@ -3,7 +3,8 @@
 
 usage: wgmma_ops.py OUTPUT
 
-For each number of columns n that an accumulator may have, in steps of 16, the file defines
+For each number of columns n that an accumulator may have, in steps of 16, and for 64 and 8 more (of ones, whose
+products are sums of rows) the file defines
   FCL_WGMMA_OUT_n(c)              the operand list that ties an asm statement to an accumulator
   FCL_WGMMA_FIRST_n(c, a, b)      c  = A B', A and B in local memory
   FCL_WGMMA_NEXT_n(c, a, b)       c += A B'
@@ -15,11 +16,13 @@ lower words of descriptors, or a is an array of 4 registers.
 import sys
 
 STEP, MOST = 16, 256
+SUMMED = 72  # has no product of two operands in local memory
 DESCRIPTOR = "0x40000040"  # upper word: groups of 8 rows lie 1024 bytes apart, swizzled over 128
 
 HEAD = """\
 // Written by tools/wgmma_ops.py. Do not edit.
 // Products of a warpgroup (PTX ISA, section 9.7.15): c is 64 x n, fp32; the depth is 16.
+#define FCL_WGMMA_FOUR(c, i) "+f"((c)[i]), "+f"((c)[(i) + 1]), "+f"((c)[(i) + 2]), "+f"((c)[(i) + 3])
 #define FCL_WGMMA_EIGHT(c, i) \\
     "+f"((c)[i]), "+f"((c)[(i) + 1]), "+f"((c)[(i) + 2]), "+f"((c)[(i) + 3]), \\
     "+f"((c)[(i) + 4]), "+f"((c)[(i) + 5]), "+f"((c)[(i) + 6]), "+f"((c)[(i) + 7])
@@ -49,6 +52,14 @@ def from_local(n, name, predicate):
     )
 
 
+def outputs(n):
+    """The operand list of an accumulator of n columns."""
+    parts = [f"FCL_WGMMA_EIGHT(c, {i})" for i in range(0, n // 2 - 7, 8)]
+    if n % 16:
+        parts.append(f"FCL_WGMMA_FOUR(c, {n // 2 - 4})")
+    return f"#define FCL_WGMMA_OUT_{n}(c) {', '.join(parts)}\n"
+
+
 def from_registers(n):
     """The left operand in registers, the right one's rows along the columns of c."""
     at = n // 2
@@ -62,19 +73,14 @@ def from_registers(n):
 
 def operations(n):
     """All that is defined for one number of columns."""
-    lists = ", ".join(f"FCL_WGMMA_EIGHT(c, {i})" for i in range(0, n // 2, 8))
-    return (
-        f"#define FCL_WGMMA_OUT_{n}(c) {lists}\n"
-        + from_local(n, "FIRST", 0)
-        + from_local(n, "NEXT", 1)
-        + from_registers(n)
-    )
+    both = from_local(n, "FIRST", 0) + from_local(n, "NEXT", 1) if n != SUMMED else ""
+    return outputs(n) + both + from_registers(n)
 
 
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    text = HEAD + "".join(operations(n) for n in range(STEP, MOST + 1, STEP))
+    text = HEAD + "".join(operations(n) for n in [*range(STEP, MOST + 1, STEP), SUMMED])
     with open(sys.argv[1], "w", encoding="ascii", newline="\n") as file:
         file.write(text)
 

@@ -163,7 +163,12 @@ kernel FCL_TILE_GROUP void FCL_KERNEL(global const void *q, global const void *k
     // w is complete
 #pragma unroll
     for (int band = 0; band < FCL_BANDS; band++) {
-        fcl_rows total = tile_total(&t, x[band].l), factor = softmax_inverse(total);
+#if FCL_TILE_SUMS
+        fcl_rows total = tile_sums(&out);
+#else
+        fcl_rows total = tile_total(&t, x[band].l);
+#endif
+        fcl_rows factor = softmax_inverse(total);
 #if FCL_SINK
         if (w.split == 0) // of split keys, one part takes the sink
             factor = softmax_sink(&x[band], &total, tile_rows_load(&t, band, view_sinks(a, &w, sinks), w.row, rows));

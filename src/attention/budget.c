@@ -90,14 +90,14 @@ static void budget_wgmma(const struct fcl_config *c, const struct fcl_problem *p
                          struct fcl_budget *b)
 {
     const struct fcl_local_layout at = fcl_local_layout(c, p);
-    const int64_t item = sizeof(float);
+    const int64_t item = sizeof(float), out = fcl_div_up(p->head_dim_v, 64) * 32;
     b->lanes = 1;
-    b->accumulators = fcl_div_up(p->head_dim_v, 64) * 32;
-    b->left = c->block_n / 4; // P; Q is read from local memory
+    b->accumulators = out + (at.ones ? 4 : 0); // and sums of rows
+    b->left = c->block_n / 4;                  // P; Q is read from local memory
     b->scores = c->block_n / 2;
     b->registers = b->accumulators + b->scores + b->left;
     if (c->ahead == 2)
-        b->out_bytes = item * c->block_m * fcl_min(b->accumulators, 64);
+        b->out_bytes = item * c->block_m * fcl_min(out, 64);
     b->left_bytes = item * at.right - b->out_bytes;
     b->right_bytes = item * (at.total - at.right);
     b->local_bytes = item * at.total;

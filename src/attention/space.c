@@ -32,11 +32,10 @@ static struct fcl_local_layout mma_layout(const struct fcl_config *c, const stru
     const int key = mma_row(p->head_dim_qk);
     const int value =
         p->pass == FCL_PASS_FORWARD ? mma_row(fcl_div_up(p->head_dim_v, c->dv_split)) : 0;
-    const int left = c->block_m * key, out = c->items / 32 * 16 * value;
-    layout.right = left;
+    layout.right = c->block_m * key;
     layout.values = layout.right + (int)fcl_min(c->stages, 2) * c->block_n * key;
-    layout.total = layout.values + (c->stages == 3 ? 2 : 1) * c->block_n * value;
-    layout.total = (int)fcl_max(layout.total, out);
+    layout.total = (int)fcl_max(layout.values + (c->stages == 3 ? 2 : 1) * c->block_n * value,
+                                c->items / 32 * 16 * value);
     return layout;
 }
 
@@ -46,10 +45,10 @@ static int wgmma_row(int64_t columns)
     return (int)fcl_div_up(columns, 64) * 32;
 }
 
-#define WGMMA_BARRIERS 64 // floats
+enum { WGMMA_BARRIERS = 64, WGMMA_ONES = 512 }; // floats
 
 // Slots of Q, which hold the output, too, or one of Q and up to 128 columns of the output (ahead
-// 2); then keys, values, barriers.
+// 2); then keys, values, ones, barriers. LSE is the one of probabilities before they are rounded.
 static struct fcl_local_layout wgmma_layout(const struct fcl_config *c, const struct fcl_problem *p)
 {
     struct fcl_local_layout layout = {0};
@@ -57,7 +56,10 @@ static struct fcl_local_layout wgmma_layout(const struct fcl_config *c, const st
     const int slots = (1 + c->ahead) * (int)fcl_max(key, value);
     layout.right = c->block_m * (c->ahead < 2 ? slots : key + (int)fcl_min(value, 64));
     layout.values = layout.right + c->stages * c->block_n * key;
-    layout.total = layout.values + c->stages * c->block_n * value + WGMMA_BARRIERS;
+    const int end = layout.values + c->stages * c->block_n * value;
+    const int sums = value == 32 && c->items > 384 && c->splits == 1 && !p->lse;
+    layout.ones = sums ? end : 0;
+    layout.total = end + (sums ? WGMMA_ONES : 0) + WGMMA_BARRIERS;
     return layout;
 }
 
@@ -351,7 +353,7 @@ static int wgmma_register_limit(const struct fcl_config *c)
     return c->block_m == 128 ? 196 : 130;
 }
 
-// Scores and probabilities, two of which share a register, and out.
+// Scores and probabilities, two of which share a register, and out; there is room for sums of rows.
 static int wgmma_registers(const struct fcl_config *c, const struct fcl_problem *p)
 {
     return c->block_n / 2 + c->block_n / 4 + wgmma_row(p->head_dim_v);

@@ -14,6 +14,7 @@ struct fcl_local_layout {
     int scores; // block_n x block_m probabilities; forward only
     int parts;  // one number a row and column group
     int values; // nvidia tiles: block_n x columns; keys stand at `right`
+    int ones;   // nvidia_wgmma: 16 rows of 64, from which sums of rows come; 0: there are none
     int total;
     int right_floats; // size of such a buffer
     int value_keys;   // keys of a chunk of values: as many as fit where a chunk of keys does

@@ -38,6 +38,7 @@
     X(AT_SCORES, l->scores)                                 \
     X(AT_PARTS, l->parts)                                   \
     X(AT_VALUES, l->values)                                 \
+    X(AT_ONES, l->ones)                                     \
     X(RIGHT_FLOATS, l->right_floats)                        \
     X(VALUE_KEYS, l->value_keys)                            \
     X(LOCAL_FLOATS, l->total)                               \

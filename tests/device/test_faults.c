@@ -66,6 +66,7 @@ static const struct row nvidia_rows[] = {
     {"fwd b2 h2 q150 k200 d64 f16 causal-br lse", "nvidia_wgmma_m128n64w384t2a1", FCL_FUSED},
     {"fwd b30 h2 q150 k200 d256 f16 causal-br lse", "nvidia_wgmma_m128n64w384t2a2", FCL_FUSED},
     {"fwd b2 h2 q170 k97 d40/72 bf16 lse", "nvidia_wgmma_m192n64w512t3a1", FCL_FUSED},
+    {"fwd h2 q150 k200 d64 f16 causal-tl", "nvidia_wgmma_m192n64w512t2", FCL_FUSED},
 };
 
 static struct test_opencl opencl;

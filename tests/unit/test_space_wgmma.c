@@ -144,12 +144,17 @@ static void local_memory_holds_slots_of_q_stages_and_barriers(void **state)
     } rows[] = {
         {"fwd h8 q64 d128 f16", X128, (2 * 128 + 4 * 128) * 256 + 256},
         {"fwd h8 q64 d96 f16", X128, (2 * 128 + 4 * 128) * 256 + 256}, // whole chunks
-        {"fwd h8 q64 d64 f16", "nvidia_wgmma_m192n128w512t2a1", (2 * 192 + 4 * 128) * 128 + 256},
+        {"fwd h8 q64 d64 f16", "nvidia_wgmma_m192n128w512t2a1",        // ones
+         (2 * 192 + 4 * 128) * 128 + 2048 + 256},
+        {"fwd h8 q64 d64 f16 lse", "nvidia_wgmma_m192n128w512t2a1",
+         (2 * 192 + 4 * 128) * 128 + 256},
+        {"fwd h8 q64 d64 f16", "nvidia_wgmma_m192n128w512t2a1s2", (2 * 192 + 4 * 128) * 128 + 256},
+        {"fwd h8 q64 d64 f16", "nvidia_wgmma_m128n128w384t2a1", (2 * 128 + 4 * 128) * 128 + 256},
         {"fwd h8 q64 d256 f16", "nvidia_wgmma_m128n64w384t2", (128 + 4 * 64) * 512 + 256},
         {"fwd h8 q64 d256 f16", "nvidia_wgmma_m128n64w384t2a2", // 128 columns of O leave at a time
          (128 + 4 * 64) * 512 + 128 * 256 + 256},
         {"fwd h8 q64 d192/64 f16", "nvidia_wgmma_m192n64w512t2a2",
-         (192 + 2 * 64) * 384 + (192 + 2 * 64) * 128 + 256},
+         (192 + 2 * 64) * 384 + (192 + 2 * 64) * 128 + 2048 + 256},
         {"fwd h8 q64 d192/128 f16", "nvidia_wgmma_m128n96w384t2a1",
          (2 * 128 + 2 * 96) * 384 + 2 * 96 * 256 + 256},
         {"fwd h8 q64 d64/128 f16", "nvidia_wgmma_m128n64w384t3", // O leaves through Q
