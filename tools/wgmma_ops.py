@@ -3,14 +3,14 @@
 
 usage: wgmma_ops.py OUTPUT
 
-For each number of columns n that an accumulator may have, in steps of 16, and for 64 and 8 more (of ones, whose
-products are sums of rows) the file defines
+For each number of columns n that an accumulator may have, in steps of 16, the file defines
   FCL_WGMMA_OUT_n(c)              the operand list that ties an asm statement to an accumulator
   FCL_WGMMA_FIRST_n(c, a, b)      c  = A B', A and B in local memory
   FCL_WGMMA_NEXT_n(c, a, b)       c += A B'
   FCL_WGMMA_HELD_n(c, a, b)       c += A B, A in registers
-which only issue. A tile selects by token pasting. c is an array of n / 2 floats; a and b are the
-lower words of descriptors, or a is an array of 4 registers.
+which only issue; and for n = 72, which is 64 columns and 8 of ones, whose products are sums of
+rows, the first and the last of these. A tile selects by token pasting. c is an array of n / 2
+floats; a and b are the lower words of descriptors, or a is an array of 4 registers.
 """
 
 import sys

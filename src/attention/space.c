@@ -353,7 +353,7 @@ static int wgmma_register_limit(const struct fcl_config *c)
     return c->block_m == 128 ? 196 : 130;
 }
 
-// Scores and probabilities, two of which share a register, and out; there is room for sums of rows.
+// Scores and probabilities, two of which share a register, and out; sums of rows are on top.
 static int wgmma_registers(const struct fcl_config *c, const struct fcl_problem *p)
 {
     return c->block_n / 2 + c->block_n / 4 + wgmma_row(p->head_dim_v);

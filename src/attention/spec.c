@@ -67,8 +67,8 @@ void fcl_spec_flags(const struct fcl_config *config, struct fcl_text *flags)
 
 int fcl_spec_in_turn(const struct fcl_problem *problem, const struct fcl_config *config)
 {
-    const int gpu = config->family == FCL_FAMILY_GENERIC || config->family == FCL_FAMILY_NVIDIA_MMA;
-    return gpu && config->splits > 1 && !problem->page && !problem->visible;
+    const int can = config->family == FCL_FAMILY_GENERIC || config->family == FCL_FAMILY_NVIDIA_MMA;
+    return can && config->splits > 1 && !problem->page && !problem->visible;
 }
 
 static void add_prelude(const struct fcl_problem *p, const struct fcl_config *c,

@@ -48,9 +48,10 @@
     X(DTYPE_BIAS, (int)fcl_bias_dtype(p->bias))             \
     X(VISIBLE, p->visible)
 
-// Whether the parts of split keys take blocks of keys in turn: where work-groups of a GPU read at
-// the same time then lies side by side, 1 to 3 % of a decode on an H200. Pages lie anywhere, and
-// blocks that a tensor may hide are looked at in their order.
+// Whether the parts of split keys take blocks of keys in turn: what work-groups of a GPU read at
+// the same time then lies side by side, 1 to 3 % of a decode on an H200. Pages lie anywhere, blocks
+// that a tensor may hide are looked at in their order, and nvidia_wgmma counts on blocks that
+// follow on one another.
 int fcl_spec_in_turn(const struct fcl_problem *problem, const struct fcl_config *config);
 
 // Appends the label, such as fwd_f16_d128_causal__vector_m64n64l16k4c4: a C identifier.

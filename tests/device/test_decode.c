@@ -77,7 +77,7 @@ static void every_ratio_of_heads_in_halves(void **state)
 }
 
 // More parts than are joined at once, the last ones fewer: what was added up shrinks. The block in
-// which a window begins is any part's.
+// which a window begins is any part's, and the part that takes the sink may have none.
 static void many_parts(void **state)
 {
     (void)state;
@@ -86,6 +86,7 @@ static void many_parts(void **state)
         "fwd b2 h6/2 q3 k1400 d16 f16 causal-br lse",
         "fwd b2 h6/2 q3 k1400 d16 f16 causal-br win=650,0 lse",
         "fwd h6/2 q3 k1400 d16 br win=1000,1 bias=f32 lse",
+        "fwd b2 h6/2 q3 k1400 d16 f16 causal-br win=50,0 sink lse",
         "fwd h6/2 q3 k1400 d16 f16 br alibi mask=u8 lse",
     };
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {

@@ -48,6 +48,7 @@ static const struct row {
     {"fwd b2 h4/2 q37 k133 d20/24 f32 mask=u8 lse", "generic_m16n16w64r4d16", FCL_FUSED},
     {"fwd h2 q70 k130 d20/12 f32 br win=9,4 lse guard-v", NULL, FCL_FUSED},
     {"fwd h2 q45 k80 d20/12 f32 br win=40,4 lse guard-v", "generic_m16n16w64r4d16", FCL_FUSED},
+    {"fwd h2 q6 k170 d20/12 f32 br win=100,4 lse guard-v", "generic_m16n16w64r4d16g1s3", FCL_FUSED},
     {"fwd b3 h4/2 q19 k45 d20/12 f32 causal-br varlen lse", NULL, FCL_FUSED},
     {"fwd b3 h4/2 q6 k70 d20/12 f32 causal-br varlen lse", "row_m4n16l8k2c2g1s3", FCL_FUSED},
     {"fwd b3 h4/2 q19 k70 d20/12 f32 causal-br page=8 lse", NULL, FCL_FUSED},

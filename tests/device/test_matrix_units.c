@@ -39,6 +39,7 @@ static const struct {
     {"fwd b2 h100/50 q150 k433 d64 bf16", "nvidia_wgmma_m192n128w512t3a1", 0},
     {"fwd b2 h4/2 q333 k450 d64/40 f16 causal-br", "nvidia_wgmma_m192n64w512t3a1", -0.3f},
     {"fwd b1 h2 q400 k200 d128/64 f16 causal-br layout=bshd", "nvidia_wgmma_m192n48w512t2", 0},
+    {"fwd b2 h2 q200 k150 d64 bf16 br win=70,9", "nvidia_wgmma_m192n64w512t3a2", 0},
     {"fwd b2 h100/50 q140 k200 d128 bf16 causal-br lse", "nvidia_wgmma_m128n128w384t2a1", 0},
     {"fwd b1 h4 q333 k150 d128 f16 causal-br lse", "nvidia_wgmma_m192n80w512t2a1", 0},
     {"fwd b1 h4 q333 k150 d128 f16 causal-tl", "nvidia_wgmma_m128n144w384t2", 0},
