@@ -236,10 +236,12 @@ struct fcl_reference {
 
 // One row of attention: batch b, query head h, query i; of sequences, sequence b and its query i.
 // `o` and `magnitude` hold head_dim_v numbers, or are NULL; magnitude is sum of P |V|; score_limit
-// is max |score| over the visible keys that matter: those at most 32 below the largest.
+// is max |score| over the visible keys that matter: those at most 32 below the largest. score_size
+// is the largest |scale| x sqrt(sum (q_d k_d)^2) over them, which partial sums of a score reach
+// even where it cancels; of fcl_reference_model, 0.
 struct fcl_reference_row {
     double *o, *magnitude;
-    double lse, score_limit;
+    double lse, score_limit, score_size;
 };
 
 // Attention by definition, in double precision: all scores of the row, their maximum, exponentials,

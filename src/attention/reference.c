@@ -26,6 +26,7 @@ struct inputs {
     int64_t bias_first, visible_first; // element where the row of the query begins
     int64_t bias_step, visible_step;   // from one key to the next
     double *scores;                    // `visible` of them; later their exponentials
+    double *sizes;                     // which their partial sums reach
 };
 
 int64_t fcl_reference_visible(const struct fcl_problem *p, int64_t i, int64_t *first)
@@ -157,6 +158,7 @@ static void close_inputs(struct inputs *in)
     free(in->line);
     free(in->sums);
     free(in->scores);
+    free(in->sizes);
     free(in->keys);
 }
 
@@ -203,7 +205,9 @@ static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_
     in->line = malloc((size_t)fcl_max(p->head_dim_qk, p->head_dim_v) * sizeof *in->line);
     in->sums = calloc((size_t)p->head_dim_v, sizeof *in->sums);
     in->scores = malloc((size_t)fcl_max(in->visible, 1) * sizeof *in->scores);
-    if (in->q == NULL || in->line == NULL || in->sums == NULL || in->scores == NULL) {
+    in->sizes = malloc((size_t)fcl_max(in->visible, 1) * sizeof *in->sizes);
+    if (in->q == NULL || in->line == NULL || in->sums == NULL || in->scores == NULL ||
+        in->sizes == NULL) {
         close_inputs(in);
         return FCL_OUT_OF_MEMORY;
     }
@@ -247,9 +251,13 @@ static int64_t distance(const struct inputs *in, int64_t j)
 
 static double exact_score(const struct inputs *in, int64_t j)
 {
-    double dot = 0;
-    for (int d = 0; d < in->problem.head_dim_qk; d++)
-        dot += (double)in->q[d] * (double)in->line[d];
+    double dot = 0, squares = 0;
+    for (int d = 0; d < in->problem.head_dim_qk; d++) {
+        const double product = (double)in->q[d] * (double)in->line[d];
+        dot += product;
+        squares += product * product;
+    }
+    in->sizes[j] = fabs((double)in->scale) * sqrt(squares);
     const double s = (double)in->scale * dot, cap = (double)in->softcap;
     return (cap > 0 ? cap * tanh(s / cap) : s) + (double)added_to(in, in->keys[j]) -
            in->slope * (double)distance(in, j);
@@ -260,22 +268,29 @@ static double float_score(const struct inputs *in, int64_t j)
     float dot = 0;
     for (int d = 0; d < in->problem.head_dim_qk; d++)
         dot += in->q[d] * in->line[d];
+    in->sizes[j] = 0;
     const float s = in->scale * dot, cap = in->softcap;
     const float capped = cap > 0 ? cap * tanhf(s / cap) : s;
     return (double)(capped + added_to(in, in->keys[j]) - (float)in->slope * (float)distance(in, j));
 }
 
-// max |score| over the keys that matter.
-static double limit_of(const struct inputs *in, double largest)
+// The largest |score| and size over the keys that matter.
+static void find_limits(const struct inputs *in, double largest, struct fcl_reference_row *row)
 {
-    double limit = in->sink >= largest - FCL_SCORE_REACH && isfinite(in->sink) ? fabs(in->sink) : 0;
-    for (int64_t j = 0; j < in->visible; j++)
-        if (in->scores[j] >= largest - FCL_SCORE_REACH && fabs(in->scores[j]) > limit)
-            limit = fabs(in->scores[j]);
-    return limit;
+    row->score_limit =
+        in->sink >= largest - FCL_SCORE_REACH && isfinite(in->sink) ? fabs(in->sink) : 0;
+    row->score_size = 0;
+    for (int64_t j = 0; j < in->visible; j++) {
+        if (!(in->scores[j] >= largest - FCL_SCORE_REACH))
+            continue;
+        if (fabs(in->scores[j]) > row->score_limit)
+            row->score_limit = fabs(in->scores[j]);
+        if (in->sizes[j] > row->score_size)
+            row->score_size = in->sizes[j];
+    }
 }
 
-// Fills in->scores and row->score_limit; returns the maximum, the sink included. A NaN is in no
+// Fills in->scores and the row's limits; returns the maximum, the sink included. A NaN is in no
 // maximum; the exponentials carry it on.
 static double fill_scores(const struct inputs *in, double (*score)(const struct inputs *, int64_t),
                           struct fcl_reference_row *row)
@@ -290,7 +305,7 @@ static double fill_scores(const struct inputs *in, double (*score)(const struct 
             largest = s;
         in->scores[j] = s;
     }
-    row->score_limit = limit_of(in, largest);
+    find_limits(in, largest, row);
     return largest > in->sink ? largest : in->sink;
 }
 
@@ -305,6 +320,7 @@ static void clear_row(const struct inputs *in, struct fcl_reference_row *row)
     }
     row->lse = in->sink;
     row->score_limit = isfinite(in->sink) ? fabs(in->sink) : 0;
+    row->score_size = 0;
 }
 
 enum fcl_status fcl_reference_dense(const struct fcl_reference *reference, int64_t b, int64_t h,

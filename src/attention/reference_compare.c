@@ -4,14 +4,16 @@
 //     value    max over d of |o_d - reference_d| / magnitude_d, magnitude = sum P |V|
 //     allowed  2 x (value of the host model) + max(4 u_o, u_v) + c x 2^-24 x max |score|
 //     ratio    value / allowed
-//     lse      |lse - reference| / (2^-24 x (c x (1 + max |score|) + sqrt(visible keys)))
+//     lse      |lse - reference| / (2^-24 x (c x (1 + max(|score|, s)) + sqrt(visible keys)))
 //
-// c = max(8, sqrt(d_qk)) is what rounding does to a score, a sum of d_qk fp32 products.
-// u is the unit roundoff of a type. 4 u_o alone would be too little where O is wider than V: P
-// rounded to V's type errs by up to u_v, and the model, whose P are relative to another maximum,
-// may be lucky. The square root is what rounding does to a sum of so many fp32 terms; without it,
-// and with scores near 0, not even the exact LSE of 8000 keys stored as fp32 would always pass. The
-// unfused path stores scores and probabilities in Q's type: 4 u_q x max(1, max |score|) more.
+// c = max(8, sqrt(d_qk)) is what rounding does to a score, a sum of d_qk fp32 products; s is the
+// size that its partial sums reach, |scale| x sqrt(sum (q_d k_d)^2), which counts where the only
+// key of a row has a score that cancels. u is the unit roundoff of a type. 4 u_o alone would be too
+// little where O is wider than V: P rounded to V's type errs by up to u_v, and the model, whose P
+// are relative to another maximum, may be lucky. The square root is what rounding does to a sum of
+// so many fp32 terms; without it, and with scores near 0, not even the exact LSE of 8000 keys
+// stored as fp32 would always pass. The unfused path stores scores and probabilities in Q's type: 4
+// u_q x max(1, max |score|) more.
 //
 // Half of the output type's smallest number is taken off every error first: results below it round
 // to 0. With V of unit scale and scores of moderate size, `allowed` stays well below the 2e-2 (f16)
@@ -152,7 +154,9 @@ enum fcl_status fcl_reference_compare(const struct fcl_reference *reference, int
     problem.k_len = rows.k_len;
     const int64_t visible = fcl_reference_visible(&problem, i, &first);
     // Keys so far below a sink that they do not matter to LSE are all that O is made of.
-    const double limit = fmin(exact.score_limit, fabs(exact.lse) + FCL_SCORE_REACH);
+    const double reach = fabs(exact.lse) + FCL_SCORE_REACH;
+    const double limit =
+        exact.score_limit > reach ? reach : fmax(exact.score_limit, exact.score_size);
     const double allowed =
         F32_ROUNDOFF * (score_roundings(&problem) * (1 + limit) + sqrt((double)visible)) +
         storage_error(&problem, unfused, limit);

@@ -368,6 +368,21 @@ static void the_lse_has_its_own_tolerance(void **state)
     assert_near(alone.ratio, 16 / 33.0);
 }
 
+// The partial sums of a score that cancels are rounded as what they are.
+static void a_score_that_cancels_errs_by_its_terms(void **state)
+{
+    (void)state;
+    struct single s;
+    open_single(&s, "fwd q1 k1 d2/1", 1024, 1, 2);
+    s.q[1] = 1024;
+    s.k[1] = 0x1p-11f - 1;
+    const float lse = 0.5f + 0x1p-11f;
+    const struct fcl_comparison c = compare_one(&s, 2, &lse, 0);
+    const double size = 1024 * sqrt(1 + (1 - 0x1p-11) * (1 - 0x1p-11));
+    assert_near(c.ratio, 0x1p-11 / ((8 * (1 + size) + 1) * 0x1p-24));
+    assert_true(c.ratio > 0.5 && c.ratio < 1);
+}
+
 static void non_finite_values_must_agree(void **state)
 {
     (void)state;
@@ -560,6 +575,7 @@ int main(void)
         cmocka_unit_test(keys_far_below_a_sink_count),
         cmocka_unit_test(the_models_own_error_counts_twice),
         cmocka_unit_test(the_lse_has_its_own_tolerance),
+        cmocka_unit_test(a_score_that_cancels_errs_by_its_terms),
         cmocka_unit_test(non_finite_values_must_agree),
         cmocka_unit_test(non_finite_lse_must_agree),
         cmocka_unit_test(empty_rows_and_zero_values_must_be_exactly_zero),
