@@ -84,6 +84,8 @@ static const struct {
     {"fwd b1 h2 q100 k297 d128/40 f16 causal-br mask=u8 alibi lse", "nvidia_mma_m64n32w128t3", 0},
     {"fwd b2 h4/2 q150 k333 d64 f16 varlen page=16 lse", "nvidia_mma_m64n64w128t3", 0},
     {"fwd b2 h12/2 q5 k999 d80/96 f16 causal-br lse", "nvidia_mma_m16n64w32g1s16t3", 0},
+    {"fwd b2 h12/2 q5 k999 d128 f16 causal-br page=16 lse", "nvidia_mma_m16n64w32g1s4t2", 0},
+    {"fwd b2 h12/2 q5 k999 d64 bf16 br win=300,2 page=64 lse", "nvidia_mma_m16n32w32g1s7t3", 0},
 };
 
 static void configurations_of_matrix_units(void **state)
