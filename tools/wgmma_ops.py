@@ -23,9 +23,6 @@ HEAD = """\
 // Written by tools/wgmma_ops.py. Do not edit.
 // Products of a warpgroup (PTX ISA, section 9.7.15): c is 64 x n, fp32; the depth is 16.
 #define FCL_WGMMA_FOUR(c, i) "+f"((c)[i]), "+f"((c)[(i) + 1]), "+f"((c)[(i) + 2]), "+f"((c)[(i) + 3])
-#define FCL_WGMMA_EIGHT(c, i) \\
-    "+f"((c)[i]), "+f"((c)[(i) + 1]), "+f"((c)[(i) + 2]), "+f"((c)[(i) + 3]), \\
-    "+f"((c)[(i) + 4]), "+f"((c)[(i) + 5]), "+f"((c)[(i) + 6]), "+f"((c)[(i) + 7])
 """
 
 
@@ -54,10 +51,8 @@ def from_local(n, name, predicate):
 
 def outputs(n):
     """The operand list of an accumulator of n columns."""
-    parts = [f"FCL_WGMMA_EIGHT(c, {i})" for i in range(0, n // 2 - 7, 8)]
-    if n % 16:
-        parts.append(f"FCL_WGMMA_FOUR(c, {n // 2 - 4})")
-    return f"#define FCL_WGMMA_OUT_{n}(c) {', '.join(parts)}\n"
+    fours = ", ".join(f"FCL_WGMMA_FOUR(c, {i})" for i in range(0, n // 2, 4))
+    return f"#define FCL_WGMMA_OUT_{n}(c) {fours}\n"
 
 
 def from_registers(n):

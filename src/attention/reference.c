@@ -26,7 +26,7 @@ struct inputs {
     int64_t bias_first, visible_first; // element where the row of the query begins
     int64_t bias_step, visible_step;   // from one key to the next
     double *scores;                    // `visible` of them; later their exponentials
-    double *sizes;                     // which their partial sums reach
+    double *sizes;                     // which their partial sums reach; of the model, 0
 };
 
 int64_t fcl_reference_visible(const struct fcl_problem *p, int64_t i, int64_t *first)
@@ -205,7 +205,7 @@ static enum fcl_status open_inputs(const struct fcl_reference *reference, int64_
     in->line = malloc((size_t)fcl_max(p->head_dim_qk, p->head_dim_v) * sizeof *in->line);
     in->sums = calloc((size_t)p->head_dim_v, sizeof *in->sums);
     in->scores = malloc((size_t)fcl_max(in->visible, 1) * sizeof *in->scores);
-    in->sizes = malloc((size_t)fcl_max(in->visible, 1) * sizeof *in->sizes);
+    in->sizes = calloc((size_t)fcl_max(in->visible, 1), sizeof *in->sizes);
     if (in->q == NULL || in->line == NULL || in->sums == NULL || in->scores == NULL ||
         in->sizes == NULL) {
         close_inputs(in);
@@ -268,7 +268,6 @@ static double float_score(const struct inputs *in, int64_t j)
     float dot = 0;
     for (int d = 0; d < in->problem.head_dim_qk; d++)
         dot += in->q[d] * in->line[d];
-    in->sizes[j] = 0;
     const float s = in->scale * dot, cap = in->softcap;
     const float capped = cap > 0 ? cap * tanhf(s / cap) : s;
     return (double)(capped + added_to(in, in->keys[j]) - (float)in->slope * (float)distance(in, j));

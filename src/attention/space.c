@@ -46,9 +46,9 @@ static int wgmma_row(int64_t columns)
 }
 
 enum { WGMMA_BARRIERS = 64, WGMMA_ONES = 512 }; // floats
-
 // Slots of Q, which hold the output, too, or one of Q and up to 128 columns of the output (ahead
-// 2); then keys, values, ones, barriers. LSE is the one of probabilities before they are rounded.
+// 2); then keys, values, ones where they pay (three workers, one chunk of V, no LSE, which is of
+// probabilities before they are rounded), barriers.
 static struct fcl_local_layout wgmma_layout(const struct fcl_config *c, const struct fcl_problem *p)
 {
     struct fcl_local_layout layout = {0};
