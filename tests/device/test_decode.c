@@ -84,11 +84,9 @@ static void many_parts(void **state)
     static const char *const problems[] = {
         "fwd b2 h6/2 q3 k1400 d16 causal-br lse",
         "fwd b2 h6/2 q3 k1400 d16 f16 causal-br lse",
-        "fwd b2 h6/2 q3 k1400 d16 f16 causal-br win=650,0 lse",
         "fwd h6/2 q3 k1400 d16 br win=1000,1 bias=f32 lse",
         "fwd b2 h6/2 q3 k1400 d16 f16 causal-br win=50,0 sink lse",
         "fwd h6/2 q3 k1400 d16 f16 br alibi mask=u8 lse",
-        "fwd b2 h6/2 q3 k1400 d16 f16 causal-br page=16 lse",
     };
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         char configs[TEST_CONFIGS][96];
